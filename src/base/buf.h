@@ -1,0 +1,64 @@
+/* A growable byte buffer with a ceiling: no input can make it grow without bound.
+ *
+ * Once an append does not fit, the buffer is `failed` and further appends do nothing, so a message
+ * is built straight down and checked once. One thread. */
+#ifndef SN_BUF_H
+#define SN_BUF_H
+
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct sn_buf {
+    uint8_t *bytes; /* owns */
+    size_t size;
+    size_t capacity;
+    size_t limit; /* the most it may ever hold */
+    bool failed;  /* an append was over the limit or out of memory */
+};
+
+/* In place; nothing is allocated before the first append. */
+static inline struct sn_buf sn_buf_with_limit(size_t limit)
+{
+    return (struct sn_buf){.limit = limit};
+}
+
+void sn_buf_done(struct sn_buf *buf);
+
+static inline void sn_buf_done_auto(struct sn_buf *buf)
+{
+    sn_buf_done(buf);
+}
+
+/* Empties it and clears `failed`; keeps the memory. */
+void sn_buf_clear(struct sn_buf *buf);
+
+/* Makes room for `size` more bytes and returns where they go (NULL when failed). The size does not
+ * change until sn_buf_grow. */
+uint8_t *sn_buf_reserve(struct sn_buf *buf, size_t size);
+
+/* Counts `size` reserved bytes as written. */
+void sn_buf_grow(struct sn_buf *buf, size_t size);
+
+/* Drops the first `size` bytes and moves the rest to the front. */
+void sn_buf_consume(struct sn_buf *buf, size_t size);
+
+void sn_buf_append(struct sn_buf *buf, const void *bytes, size_t size);
+void sn_buf_fill(struct sn_buf *buf, uint8_t byte, size_t count);
+void sn_buf_u8(struct sn_buf *buf, uint8_t value);
+void sn_buf_u16(struct sn_buf *buf, uint16_t value);
+void sn_buf_u32(struct sn_buf *buf, uint32_t value);
+void sn_buf_u64(struct sn_buf *buf, uint64_t value);
+void sn_buf_varuint(struct sn_buf *buf, uint64_t value);
+void sn_buf_text(struct sn_buf *buf, const char *text);
+void sn_buf_format(struct sn_buf *buf, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
+void sn_buf_vformat(struct sn_buf *buf, const char *format, va_list args)
+    __attribute__((format(printf, 2, 0)));
+
+/* The content as a C string: a zero is put behind it that is not counted. "" when empty or failed.
+ */
+const char *sn_buf_string(struct sn_buf *buf);
+
+#endif

@@ -1,0 +1,68 @@
+#include "base/file.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <unistd.h>
+
+#include "base/buf.h"
+#include "base/err.h"
+#include "base/own.h"
+
+#define READ_STEP 4096u
+
+int sn_file_read_at(int dir_fd, const char *path, struct sn_buf *buf, struct sonde_error *err)
+{
+    SN_AUTO(sn_close) int fd = openat(dir_fd, path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+    if (fd < 0)
+        return sn_fail_errno(err, "cannot open '%s'", path);
+    for (;;) {
+        size_t step = buf->limit - buf->size < READ_STEP ? buf->limit - buf->size : READ_STEP;
+        uint8_t *to = sn_buf_reserve(buf, step ? step : 1);
+        if (!to)
+            return sn_fail(err, SONDE_E_LIMIT, buf->size, "'%s' is over %zu bytes", path,
+                           buf->limit);
+        ssize_t got = read(fd, to, step);
+        if (got < 0 && errno == EINTR)
+            continue;
+        if (got < 0)
+            return sn_fail_errno(err, "cannot read '%s'", path);
+        if (got == 0)
+            return SONDE_OK;
+        sn_buf_grow(buf, (size_t)got);
+    }
+}
+
+long sn_file_peek_at(int dir_fd, const char *path, char *to, size_t size)
+{
+    SN_AUTO(sn_close) int fd = openat(dir_fd, path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+    if (fd < 0)
+        return -1;
+    size_t have = 0;
+    while (have + 1 < size) {
+        ssize_t got = read(fd, to + have, size - 1 - have);
+        if (got < 0 && errno == EINTR)
+            continue;
+        if (got < 0)
+            return -1;
+        if (got == 0)
+            break;
+        have += (size_t)got;
+    }
+    to[have] = '\0';
+    return (long)have;
+}
+
+int sn_file_write_all(int fd, const void *bytes, size_t size, struct sonde_error *err)
+{
+    const char *at = bytes;
+    while (size) {
+        ssize_t wrote = write(fd, at, size);
+        if (wrote < 0 && errno == EINTR)
+            continue;
+        if (wrote < 0)
+            return sn_fail_errno(err, "cannot write");
+        at += wrote;
+        size -= (size_t)wrote;
+    }
+    return SONDE_OK;
+}

@@ -1,0 +1,21 @@
+/* Small files, whole: read with a ceiling, from anywhere in /proc or a target's root. */
+#ifndef SN_FILE_H
+#define SN_FILE_H
+
+#include <stddef.h>
+
+struct sn_buf;
+struct sonde_error;
+
+/* Appends the whole of `path` below directory `dir_fd` (AT_FDCWD: as open). Over buf's limit is
+ * SONDE_E_LIMIT. Reads until end of file, as files in /proc have no size. */
+int sn_file_read_at(int dir_fd, const char *path, struct sn_buf *buf, struct sonde_error *err);
+
+/* The same, but cuts at `size` bytes instead of failing, into `to`, with a zero behind it. Returns
+ * the number of bytes or -1 with errno. For the small files of /proc, without allocation. */
+long sn_file_peek_at(int dir_fd, const char *path, char *to, size_t size);
+
+/* Writes all of it or fails; retries after EINTR and short writes. */
+int sn_file_write_all(int fd, const void *bytes, size_t size, struct sonde_error *err);
+
+#endif

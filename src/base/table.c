@@ -1,0 +1,73 @@
+#include "base/table.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define SMALLEST_CAPACITY 64u
+
+static size_t slot_of(const struct sn_table *table, uint64_t key)
+{
+    /* Fibonacci hashing: ids and addresses differ in their low or middle bits. */
+    uint64_t hash = key * 0x9E3779B97F4A7C15u;
+    return (size_t)(hash ^ (hash >> 32)) & (table->capacity - 1);
+}
+
+static struct sn_table_slot *probe(const struct sn_table *table, uint64_t key)
+{
+    size_t at = slot_of(table, key);
+    while (table->slots[at].used && table->slots[at].key != key)
+        at = (at + 1) & (table->capacity - 1);
+    return &table->slots[at];
+}
+
+void sn_table_done(struct sn_table *table)
+{
+    free(table->slots);
+    *table = sn_table_with_limit(table->limit);
+}
+
+void sn_table_clear(struct sn_table *table)
+{
+    if (table->count)
+        memset(table->slots, 0, table->capacity * sizeof(*table->slots));
+    table->count = 0;
+}
+
+uint64_t *sn_table_find(const struct sn_table *table, uint64_t key)
+{
+    if (!table->count)
+        return NULL;
+    struct sn_table_slot *slot = probe(table, key);
+    return slot->used ? &slot->value : NULL;
+}
+
+static bool enlarge(struct sn_table *table)
+{
+    struct sn_table larger = {.limit = table->limit, .count = table->count};
+    larger.capacity = table->capacity ? table->capacity * 2 : SMALLEST_CAPACITY;
+    larger.slots = calloc(larger.capacity, sizeof(*larger.slots));
+    if (!larger.slots)
+        return false;
+    for (size_t i = 0; i < table->capacity; i++) {
+        if (table->slots[i].used)
+            *probe(&larger, table->slots[i].key) = table->slots[i];
+    }
+    free(table->slots);
+    *table = larger;
+    return true;
+}
+
+uint64_t *sn_table_put(struct sn_table *table, uint64_t key)
+{
+    uint64_t *known = sn_table_find(table, key);
+    if (known)
+        return known;
+    if (table->count >= table->limit)
+        return NULL;
+    if (table->count * 4 >= table->capacity * 3 && !enlarge(table))
+        return NULL;
+    struct sn_table_slot *slot = probe(table, key);
+    *slot = (struct sn_table_slot){.key = key, .used = true};
+    table->count++;
+    return &slot->value;
+}
