@@ -1,0 +1,233 @@
+#include "model/payload.h"
+
+#include <string.h>
+
+#include "base/err.h"
+#include "model/event.h"
+
+void sn_payload_start(struct sn_payload *payload, const struct sn_event *event)
+{
+    payload->cur = sn_cursor_over(event->payload, event->payload_size);
+    payload->pointer_size = event->pointer_size;
+    payload->depth = 0;
+    payload->steps_left = 4096u + 2u * (uint64_t)event->payload_size;
+    payload->levels[0].fields = event->schema->fields;
+    payload->levels[0].owner = NULL;
+    payload->levels[0].count = event->schema->field_count;
+    payload->levels[0].next = 0;
+    payload->levels[0].is_array = false;
+}
+
+/* Bytes up to a zero of `unit` bytes; the zero is eaten and not part of the value. */
+static void read_text(struct sn_cursor *cur, size_t unit, struct sn_value *value)
+{
+    const uint8_t *start = cur->at;
+    const uint8_t *at = start;
+    for (;; at += unit) {
+        if ((size_t)(cur->end - at) < unit) {
+            cur->bad = true;
+            return;
+        }
+        if (at[0] == 0 && (unit == 1 || at[1] == 0))
+            break;
+    }
+    value->kind = unit == 1 ? SN_VALUE_TEXT8 : SN_VALUE_TEXT16;
+    value->bytes = start;
+    value->size = (uint32_t)(at - start);
+    cur->at = at + unit;
+}
+
+static void read_bytes(struct sn_cursor *cur, uint64_t size, uint8_t kind, struct sn_value *value)
+{
+    value->kind = kind;
+    value->size = (uint32_t)size;
+    value->bytes = size <= sn_cursor_left(cur) ? sn_cursor_bytes(cur, (size_t)size) : NULL;
+    if (!value->bytes)
+        cur->bad = true;
+}
+
+static void read_real(struct sn_cursor *cur, size_t width, struct sn_value *value)
+{
+    const uint8_t *bytes = sn_cursor_bytes(cur, width);
+    float narrow = 0;
+    value->kind = SN_VALUE_FLOAT;
+    value->real = 0;
+    if (bytes && width == sizeof(narrow)) {
+        memcpy(&narrow, bytes, sizeof(narrow));
+        value->real = (double)narrow;
+    } else if (bytes) {
+        memcpy(&value->real, bytes, sizeof(value->real));
+    }
+}
+
+static void read_uint(struct sn_cursor *cur, size_t width, uint8_t kind, struct sn_value *value)
+{
+    const uint8_t *bytes = sn_cursor_bytes(cur, width);
+    value->kind = kind;
+    value->number = 0;
+    if (bytes)
+        memcpy(&value->number, bytes, width);
+}
+
+static void read_int(struct sn_cursor *cur, size_t width, struct sn_value *value)
+{
+    read_uint(cur, width, SN_VALUE_INT, value);
+    unsigned unused_bits = 64u - 8u * (unsigned)width;
+    value->number = (uint64_t)((int64_t)(value->number << unused_bits) >> unused_bits);
+}
+
+/* An array that lies elsewhere in the payload: u16 offset, u16 size in bytes. */
+static void read_located(struct sn_cursor *cur, bool is_relative, struct sn_value *value)
+{
+    size_t offset = sn_cursor_u16(cur);
+    size_t size = sn_cursor_u16(cur);
+    const uint8_t *base = is_relative ? cur->at : cur->start;
+    if (cur->bad || offset + size > (size_t)(cur->end - base)) {
+        cur->bad = true;
+        return;
+    }
+    const struct sn_field *element = value->field->children;
+    value->kind = element->type == SN_TYPE_UTF8_UNIT ? SN_VALUE_TEXT8
+                  : element->type == SN_TYPE_CHAR16  ? SN_VALUE_TEXT16
+                                                     : SN_VALUE_BYTES;
+    value->bytes = base + offset;
+    value->size = (uint32_t)size;
+}
+
+static int open_level(struct sn_payload *payload, const struct sn_field *field, uint64_t count,
+                      struct sn_value *value)
+{
+    if (payload->depth + 1u >= sizeof(payload->levels) / sizeof(*payload->levels) ||
+        !payload->steps_left)
+        return SONDE_E_FORMAT;
+    payload->steps_left--;
+    struct sn_payload_level *level = &payload->levels[++payload->depth];
+    level->fields = field->children;
+    level->owner = field;
+    level->count = count;
+    level->next = 0;
+    level->is_array = field->type != SN_TYPE_OBJECT;
+    value->kind = SN_VALUE_OPEN;
+    value->number = count;
+    return SONDE_OK;
+}
+
+/* Arrays of bytes and of characters are one value; any other array is opened. */
+static int read_array(struct sn_payload *payload, uint64_t count, struct sn_value *value)
+{
+    if (payload->cur.bad)
+        return SONDE_E_TRUNCATED;
+    switch (value->field->children->type) {
+    case SN_TYPE_U8: read_bytes(&payload->cur, count, SN_VALUE_BYTES, value); break;
+    case SN_TYPE_UTF8_UNIT: read_bytes(&payload->cur, count, SN_VALUE_TEXT8, value); break;
+    case SN_TYPE_CHAR16: read_bytes(&payload->cur, count * 2, SN_VALUE_TEXT16, value); break;
+    default: return open_level(payload, value->field, count, value);
+    }
+    return payload->cur.bad ? SONDE_E_TRUNCATED : SONDE_OK;
+}
+
+static int read_nested(struct sn_payload *payload, const struct sn_payload_level *level,
+                       struct sn_value *value)
+{
+    const struct sn_field *field = value->field;
+    switch (field->type) {
+    case SN_TYPE_OBJECT: return open_level(payload, field, field->child_count, value);
+    case SN_TYPE_ARRAY: return read_array(payload, sn_cursor_u16(&payload->cur), value);
+    case SN_TYPE_FIXED_ARRAY: return read_array(payload, field->count, value);
+    case SN_TYPE_COUNTED:
+        if (level->is_array || field->count >= SN_COUNT_FIELD_MAX ||
+            &level->fields[field->count] >= field)
+            return SONDE_E_FORMAT;
+        if (level->counts[field->count] > sn_cursor_left(&payload->cur) + 4096u)
+            return SONDE_E_TRUNCATED;
+        return read_array(payload, level->counts[field->count], value);
+    default: return SONDE_E_FORMAT;
+    }
+}
+
+static uint64_t unzigzag(uint64_t value)
+{
+    return (value >> 1) ^ (0u - (value & 1u));
+}
+
+static int read_value(struct sn_payload *payload, const struct sn_payload_level *level,
+                      struct sn_value *value)
+{
+    struct sn_cursor *cur = &payload->cur;
+    switch (value->field->type) {
+    case SN_TYPE_BOOL32: read_uint(cur, 4, SN_VALUE_BOOL, value); break;
+    case SN_TYPE_BOOL8: read_uint(cur, 1, SN_VALUE_BOOL, value); break;
+    case SN_TYPE_I8: read_int(cur, 1, value); break;
+    case SN_TYPE_I16: read_int(cur, 2, value); break;
+    case SN_TYPE_I32: read_int(cur, 4, value); break;
+    case SN_TYPE_I64: read_int(cur, 8, value); break;
+    case SN_TYPE_U8:
+    case SN_TYPE_UTF8_UNIT: read_uint(cur, 1, SN_VALUE_UINT, value); break;
+    case SN_TYPE_U16: read_uint(cur, 2, SN_VALUE_UINT, value); break;
+    case SN_TYPE_CHAR16: read_bytes(cur, 2, SN_VALUE_TEXT16, value); break;
+    case SN_TYPE_U32: read_uint(cur, 4, SN_VALUE_UINT, value); break;
+    case SN_TYPE_U64: read_uint(cur, 8, SN_VALUE_UINT, value); break;
+    case SN_TYPE_POINTER: read_uint(cur, payload->pointer_size, SN_VALUE_UINT, value); break;
+    case SN_TYPE_FILETIME: read_uint(cur, 8, SN_VALUE_TIME, value); break;
+    case SN_TYPE_F32: read_real(cur, 4, value); break;
+    case SN_TYPE_F64: read_real(cur, 8, value); break;
+    case SN_TYPE_DECIMAL: read_bytes(cur, 16, SN_VALUE_BYTES, value); break;
+    case SN_TYPE_GUID: read_bytes(cur, 16, SN_VALUE_GUID, value); break;
+    case SN_TYPE_STRING16: read_text(cur, 2, value); break;
+    case SN_TYPE_STRING8: read_text(cur, 1, value); break;
+    case SN_TYPE_REL_LOC: read_located(cur, true, value); break;
+    case SN_TYPE_DATA_LOC: read_located(cur, false, value); break;
+    case SN_TYPE_VARUINT:
+        value->kind = SN_VALUE_UINT;
+        value->number = sn_cursor_varuint64(cur);
+        break;
+    case SN_TYPE_VARINT:
+        value->kind = SN_VALUE_INT;
+        value->number = unzigzag(sn_cursor_varuint64(cur));
+        break;
+    default: return read_nested(payload, level, value);
+    }
+    return cur->bad ? SONDE_E_TRUNCATED : SONDE_OK;
+}
+
+static int close_level(struct sn_payload *payload, struct sn_value *value)
+{
+    value->field = payload->levels[payload->depth].owner;
+    value->kind = SN_VALUE_CLOSE;
+    payload->depth--;
+    value->depth = payload->depth;
+    return SONDE_OK;
+}
+
+int sn_payload_next(struct sn_payload *payload, struct sn_value *ret_value)
+{
+    struct sn_payload_level *level = &payload->levels[payload->depth];
+    uint64_t index = level->next;
+    if (index == level->count)
+        return payload->depth ? close_level(payload, ret_value) : SONDE_END;
+    level->next++;
+    ret_value->field = level->is_array ? level->fields : &level->fields[index];
+    ret_value->depth = payload->depth;
+    ret_value->number = 0;
+    int rc = read_value(payload, level, ret_value);
+    if (index < SN_COUNT_FIELD_MAX)
+        level->counts[index] = ret_value->number;
+    return rc;
+}
+
+size_t sn_payload_left(const struct sn_payload *payload)
+{
+    return sn_cursor_left(&payload->cur);
+}
+
+bool sn_payload_find(const struct sn_event *event, const char *name, struct sn_value *ret_value)
+{
+    struct sn_payload payload;
+    sn_payload_start(&payload, event);
+    while (sn_payload_next(&payload, ret_value) == SONDE_OK) {
+        if (ret_value->depth == 0 && ret_value->kind != SN_VALUE_CLOSE &&
+            strcmp(ret_value->field->name, name) == 0)
+            return true;
+    }
+    return false;
+}

@@ -1,0 +1,18 @@
+/* What a stream says about itself before its first event. */
+#ifndef SN_TRACE_INFO_H
+#define SN_TRACE_INFO_H
+
+#include <stdint.h>
+
+struct sn_trace_info {
+    uint32_t format_version; /* 4 or 6 */
+    uint64_t start_utc_ns;   /* wall clock at the start */
+    uint64_t start_ticks;    /* the stream's own clock at the start */
+    uint64_t ticks_per_second;
+    uint32_t pointer_size;
+    uint32_t pid; /* in the target's namespace; 0 when there are many */
+    uint32_t processor_count;
+    uint32_t sampling_interval_ns;
+};
+
+#endif
