@@ -1,0 +1,58 @@
+/* Writes events as a .nettrace stream, version 4 or 6, that TraceEvent reads as well.
+ *
+ * Schemas, threads, stacks and activities are declared when first used. Memory has a ceiling: what
+ * is interned is forgotten at sequence points, which are written whenever it becomes too much. Time
+ * stamps are nanoseconds. One thread. */
+#ifndef SN_NETTRACE_WRITER_H
+#define SN_NETTRACE_WRITER_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+struct sn_event;
+struct sn_nettrace_loss;
+struct sn_nettrace_writer;
+struct sn_trace_info;
+struct sonde_error;
+
+/* Takes the next bytes of the stream. Anything but SONDE_OK stops the writer for good. */
+typedef int sn_nettrace_write_fn(void *user, const void *bytes, size_t size,
+                                 struct sonde_error *err);
+
+/* `version` is 4 or 6. Writes the head of the stream already. */
+int sn_nettrace_writer_new(uint32_t version, const struct sn_trace_info *info,
+                           sn_nettrace_write_fn *write, void *user,
+                           struct sn_nettrace_writer **ret_writer, struct sonde_error *err);
+void sn_nettrace_writer_free(struct sn_nettrace_writer *writer);
+
+static inline void sn_nettrace_writer_free_auto(struct sn_nettrace_writer **slot)
+{
+    sn_nettrace_writer_free(*slot);
+}
+
+/* Adds an event. Its schema must live until the writer is freed; the rest is copied. Gaps in the
+ * sequence numbers of a thread stay as they are; in version 6 they count from the thread's first
+ * event on, as that format starts at 1. SONDE_E_LIMIT: the event fits no block. */
+int sn_nettrace_writer_event(struct sn_nettrace_writer *writer, const struct sn_event *event,
+                             struct sonde_error *err);
+
+/* Notes losses, so that they show even when the thread sends nothing more. To be called where the
+ * reader called it: before the event behind the gap. */
+int sn_nettrace_writer_lost(struct sn_nettrace_writer *writer, const struct sn_nettrace_loss *loss,
+                            struct sonde_error *err);
+
+/* Writes what is pending, then a sequence point: no event before it is newer, none behind it older
+ * than `time_ns`. */
+int sn_nettrace_writer_sequence_point(struct sn_nettrace_writer *writer, uint64_t time_ns,
+                                      struct sonde_error *err);
+
+/* Writes what is pending. */
+int sn_nettrace_writer_flush(struct sn_nettrace_writer *writer, struct sonde_error *err);
+
+/* Writes what is pending and the end mark. */
+int sn_nettrace_writer_finish(struct sn_nettrace_writer *writer, struct sonde_error *err);
+
+/* The stream's length so far, what is pending included. */
+uint64_t sn_nettrace_writer_bytes(const struct sn_nettrace_writer *writer);
+
+#endif
