@@ -1,0 +1,197 @@
+#include "source/ipc/eventpipe.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <sys/epoll.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "base/err.h"
+#include "base/own.h"
+#include "flow/road.h"
+#include "flow/source.h"
+
+/* A Unix socket holds about 200 KB; a larger buffer would only be touched, not filled. */
+#define READ_SIZE (256u << 10)
+
+#define STOP_TIMEOUT_NS (30ull * SN_NS_PER_SECOND)
+
+struct eventpipe {
+    struct sn_source source;
+    struct sn_eventpipe_options options;
+    struct sn_road *road;
+    struct sn_ipc_session session;
+    struct sn_watch watch;
+    struct sn_decoder *decoder;
+    bool is_open;
+    bool is_stopping;
+    bool is_undecodable; /* the bytes are no NetTrace stream: only the tap still gets them */
+    struct sonde_error err;
+    uint8_t bytes[READ_SIZE];
+};
+
+static void end(struct eventpipe *pipe, int status)
+{
+    if (pipe->source.has_ended)
+        return;
+    sn_loop_unwatch(&pipe->watch);
+    sn_ipc_session_close(&pipe->session);
+    sn_road_ended(pipe->road, &pipe->source, status);
+}
+
+static void reach_end(struct eventpipe *pipe)
+{
+    struct sonde_error cut = {0};
+    int rc = pipe->is_undecodable ? pipe->err.status : sn_decoder_finish(pipe->decoder, &cut);
+    if (rc == SONDE_E_TRUNCATED)
+        rc = sn_fail(&pipe->err, SONDE_E_GONE, 0, "the stream of pid %d ended early: %s",
+                     pipe->options.route.target.pid,
+                     pipe->is_stopping ? "it did not finish in time" : "the process has gone");
+    end(pipe, pipe->err.status ? pipe->err.status : rc);
+}
+
+static void decode(struct eventpipe *pipe, size_t size)
+{
+    if (pipe->is_undecodable)
+        return;
+    struct sonde_error err = {0};
+    if (sn_decoder_feed(pipe->decoder, pipe->bytes, size, &err) == SONDE_OK)
+        return;
+    pipe->is_undecodable = true;
+    (void)sn_fail(&pipe->err, err.status, err.offset, "%s", err.text);
+}
+
+static void take_bytes(struct eventpipe *pipe, size_t size)
+{
+    const struct sn_eventpipe_options *options = &pipe->options;
+    if (options->tap) {
+        int rc = options->tap(options->user, pipe->bytes, size, &pipe->err);
+        if (rc != SONDE_OK) {
+            end(pipe, rc);
+            return;
+        }
+    }
+    decode(pipe, size);
+}
+
+static void read_stream(struct sn_watch *watch, uint32_t events)
+{
+    struct eventpipe *pipe = watch->user;
+    (void)events;
+    ssize_t got = read(pipe->session.fd, pipe->bytes, sizeof(pipe->bytes));
+    if (got > 0)
+        take_bytes(pipe, (size_t)got);
+    else if (got == 0 || (errno != EAGAIN && errno != EINTR))
+        reach_end(pipe);
+}
+
+static void stopped(struct sn_ipc_session *session, int status, const struct sonde_error *err)
+{
+    struct eventpipe *pipe = session->user;
+    if (status != SONDE_OK && !pipe->err.status)
+        pipe->err = *err;
+    /* The stream's end is found by reading it, now or later. */
+}
+
+static void opened(struct sn_ipc_session *session, int status, const struct sonde_error *err)
+{
+    struct eventpipe *pipe = session->user;
+    if (status != SONDE_OK) {
+        pipe->err = *err;
+        end(pipe, status);
+        return;
+    }
+    pipe->is_open = true;
+    pipe->watch = (struct sn_watch){.fd = session->fd, .ready = read_stream, .user = pipe};
+    int rc = sn_loop_watch(sn_road_loop(pipe->road), &pipe->watch, EPOLLIN, &pipe->err);
+    if (rc != SONDE_OK)
+        end(pipe, rc);
+    else if (pipe->options.stops_at_once)
+        pipe->source.ops->stop(&pipe->source);
+}
+
+static int start(struct sn_source *source, struct sn_road *road, struct sonde_error *err)
+{
+    struct eventpipe *pipe = (struct eventpipe *)source;
+    const struct sn_eventpipe_options *options = &pipe->options;
+    pipe->road = road;
+    int rc = sn_decoder_new(road, source, options->damaged, options->user, &pipe->decoder, err);
+    if (rc != SONDE_OK)
+        return rc;
+    pipe->session.user = pipe;
+    return sn_ipc_session_start(&pipe->session, sn_road_loop(road), &options->route,
+                                &options->wants, opened, err);
+}
+
+static void stop(struct sn_source *source)
+{
+    struct eventpipe *pipe = (struct eventpipe *)source;
+    if (pipe->source.has_ended || pipe->is_stopping)
+        return;
+    if (!pipe->is_open) {
+        sn_eventpipe_abandon(source);
+        return;
+    }
+    pipe->is_stopping = true;
+    uint64_t timeout =
+        pipe->options.stop_timeout_ns ? pipe->options.stop_timeout_ns : STOP_TIMEOUT_NS;
+    int rc =
+        sn_ipc_session_stop(&pipe->session, sn_road_loop(pipe->road), timeout, stopped, &pipe->err);
+    if (rc != SONDE_OK)
+        end(pipe, rc);
+}
+
+static void free_eventpipe(struct sn_source *source)
+{
+    struct eventpipe *pipe = (struct eventpipe *)source;
+    sn_loop_unwatch(&pipe->watch);
+    sn_ipc_session_close(&pipe->session);
+    sn_decoder_free(pipe->decoder);
+    free(pipe);
+}
+
+static const struct sn_source_ops eventpipe_ops = {
+    .name = "eventpipe", .start = start, .stop = stop, .free = free_eventpipe};
+
+int sn_eventpipe_new(const struct sn_eventpipe_options *options, struct sn_source **ret_source,
+                     struct sonde_error *err)
+{
+    struct eventpipe *pipe = calloc(1, sizeof(*pipe));
+    if (!pipe)
+        return sn_fail(err, SONDE_E_NOMEM, 0, "no memory for a session");
+    pipe->source.ops = &eventpipe_ops;
+    pipe->options = *options;
+    *ret_source = &pipe->source;
+    return SONDE_OK;
+}
+
+void sn_eventpipe_state(const struct sn_source *source, struct sn_eventpipe_state *ret_state)
+{
+    const struct eventpipe *pipe = (const struct eventpipe *)source;
+    *ret_state = (struct sn_eventpipe_state){
+        .is_open = pipe->is_open,
+        .has_stacks = pipe->options.wants.stacks || !pipe->session.stacks_off_applied,
+        .filters_applied = pipe->session.filters_applied,
+        .err = &pipe->err,
+    };
+    if (pipe->decoder)
+        ret_state->counters = sn_decoder_counters(pipe->decoder);
+}
+
+const struct sn_trace_info *sn_eventpipe_info(const struct sn_source *source)
+{
+    const struct eventpipe *pipe = (const struct eventpipe *)source;
+    return pipe->decoder ? sn_decoder_info(pipe->decoder) : NULL;
+}
+
+void sn_eventpipe_abandon(struct sn_source *source)
+{
+    struct eventpipe *pipe = (struct eventpipe *)source;
+    if (pipe->source.has_ended)
+        return;
+    (void)sn_fail(&pipe->err, SONDE_E_GONE, 0, "the session of pid %d was closed before its end",
+                  pipe->options.route.target.pid);
+    if (pipe->decoder && !pipe->is_undecodable)
+        (void)sn_decoder_finish(pipe->decoder, NULL); /* what an unfinished block holds */
+    end(pipe, SONDE_E_GONE);
+}

@@ -1,0 +1,47 @@
+/* The EventPipe source: a session of one runtime, read, tapped and decoded onto a road.
+ *
+ * It opens its session on the road's loop, drains it from then on, also while a stop is pending,
+ * and ends when the runtime closed the stream or died. */
+#ifndef SN_EVENTPIPE_H
+#define SN_EVENTPIPE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "flow/decode.h"
+#include "source/ipc/session.h"
+
+struct sn_source;
+
+/* Gets the runtime's own bytes before they are decoded; borrowed. A failure ends the source. */
+typedef int sn_raw_tap_fn(void *user, const void *bytes, size_t size, struct sonde_error *err);
+
+struct sn_eventpipe_options {
+    struct sn_ipc_route route;
+    struct sn_ipc_wants wants; /* providers are borrowed until the session is open */
+    sn_raw_tap_fn *tap;        /* may be NULL */
+    sn_damage_fn *damaged;     /* may be NULL */
+    void *user;                /* for both */
+    uint64_t stop_timeout_ns;  /* how long a stop, with its rundown, may take; 0: 30 s */
+    bool stops_at_once;        /* for the sake of a rundown only */
+};
+
+struct sn_eventpipe_state {
+    bool is_open;                  /* or was */
+    bool has_stacks;               /* they come, wanted or not */
+    bool filters_applied;          /* event ids are filtered by the runtime */
+    const struct sonde_error *err; /* how it ended, when not well */
+    struct sn_nettrace_counters counters;
+};
+
+int sn_eventpipe_new(const struct sn_eventpipe_options *options, struct sn_source **ret_source,
+                     struct sonde_error *err);
+
+void sn_eventpipe_state(const struct sn_source *source, struct sn_eventpipe_state *ret_state);
+const struct sn_trace_info *sn_eventpipe_info(const struct sn_source *source);
+
+/* Does not wait for a rundown any more: closes the stream now. */
+void sn_eventpipe_abandon(struct sn_source *source);
+
+#endif

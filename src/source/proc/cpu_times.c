@@ -1,0 +1,201 @@
+#include "source/proc/cpu_times.h"
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/err.h"
+#include "base/file.h"
+#include "base/own.h"
+#include "base/table.h"
+
+/* Threads followed at once; those beyond are not seen. Descriptors kept open stay below the usual
+ * 1,024. */
+#define THREAD_LIMIT    65536u
+#define KEPT_OPEN_LIMIT 512u
+
+struct thread {
+    uint32_t tid;
+    uint32_t ns_tid;
+    int fd; /* its schedstat, or -1: opened for each look */
+    uint64_t cpu_ns;
+    uint64_t seen_in; /* the poll that saw it last */
+};
+
+struct sn_cpu_times {
+    uint32_t pid;
+    DIR *tasks;
+    struct thread *threads;
+    size_t thread_count;
+    size_t thread_capacity;
+    size_t open_count;
+    struct sn_table by_tid; /* tid to index + 1 */
+    uint64_t poll_count;
+};
+
+int sn_cpu_times_new(uint32_t pid, struct sn_cpu_times **ret_times, struct sonde_error *err)
+{
+    SN_AUTO(sn_free) struct sn_cpu_times *times = calloc(1, sizeof(*times));
+    if (!times)
+        return sn_fail(err, SONDE_E_NOMEM, 0, "no memory for CPU times");
+    char path[64];
+    (void)snprintf(path, sizeof(path), "/proc/%" PRIu32 "/task", pid);
+    times->tasks = opendir(path);
+    if (!times->tasks)
+        return sn_fail_errno(err, "cannot open '%s'", path);
+    times->pid = pid;
+    times->by_tid = sn_table_with_limit(THREAD_LIMIT);
+    *ret_times = SN_TAKE(times);
+    return SONDE_OK;
+}
+
+void sn_cpu_times_free(struct sn_cpu_times *times)
+{
+    if (!times)
+        return;
+    for (size_t i = 0; i < times->thread_count; i++)
+        sn_close(times->threads[i].fd);
+    (void)closedir(times->tasks);
+    sn_table_done(&times->by_tid);
+    free(times->threads);
+    free(times);
+}
+
+/* The last number of the NSpid line: the id in the innermost namespace. */
+static uint32_t read_ns_tid(int tasks, uint32_t tid)
+{
+    char path[32];
+    char text[4096];
+    (void)snprintf(path, sizeof(path), "%" PRIu32 "/status", tid);
+    if (sn_file_peek_at(tasks, path, text, sizeof(text)) <= 0)
+        return tid;
+    char *line = strstr(text, "\nNSpid:");
+    char *end = line ? strchr(line + 1, '\n') : NULL;
+    if (!end)
+        return tid;
+    *end = '\0';
+    char *last = strrchr(line, '\t');
+    return last ? (uint32_t)strtoul(last + 1, NULL, 10) : tid;
+}
+
+static const char *read_name(int tasks, uint32_t tid, char to[32])
+{
+    char path[32];
+    (void)snprintf(path, sizeof(path), "%" PRIu32 "/comm", tid);
+    long size = sn_file_peek_at(tasks, path, to, 32);
+    to[size > 0 ? size - 1 : 0] = '\0'; /* without its newline */
+    return to;
+}
+
+/* schedstat: nanoseconds on a CPU, nanoseconds runnable, slices. */
+static bool read_cpu_ns(struct sn_cpu_times *times, struct thread *thread, uint64_t *ret_ns)
+{
+    char text[96];
+    ssize_t size;
+    if (thread->fd >= 0) {
+        size = pread(thread->fd, text, sizeof(text) - 1, 0);
+    } else {
+        char path[32];
+        (void)snprintf(path, sizeof(path), "%" PRIu32 "/schedstat", thread->tid);
+        size = sn_file_peek_at(dirfd(times->tasks), path, text, sizeof(text));
+    }
+    if (size <= 0)
+        return false;
+    text[size] = '\0';
+    *ret_ns = strtoull(text, NULL, 10);
+    return true;
+}
+
+static struct thread *add_thread(struct sn_cpu_times *times, uint32_t tid, uint64_t *slot)
+{
+    if (times->thread_count == times->thread_capacity) {
+        size_t capacity = times->thread_capacity ? times->thread_capacity * 2 : 32;
+        struct thread *threads = realloc(times->threads, capacity * sizeof(*threads));
+        if (!threads)
+            return NULL;
+        times->threads = threads;
+        times->thread_capacity = capacity;
+    }
+    struct thread *thread = &times->threads[times->thread_count++];
+    *thread =
+        (struct thread){.tid = tid, .fd = -1, .ns_tid = read_ns_tid(dirfd(times->tasks), tid)};
+    if (times->open_count < KEPT_OPEN_LIMIT) {
+        char path[32];
+        (void)snprintf(path, sizeof(path), "%" PRIu32 "/schedstat", tid);
+        thread->fd = openat(dirfd(times->tasks), path, O_RDONLY | O_CLOEXEC);
+        times->open_count += thread->fd >= 0;
+    }
+    *slot = times->thread_count;
+    return thread;
+}
+
+static void look_at(struct sn_cpu_times *times, uint32_t tid, sn_cpu_slice_fn *ran, void *user)
+{
+    uint64_t *slot = sn_table_put(&times->by_tid, tid);
+    if (!slot)
+        return;
+    bool is_new = *slot == 0;
+    struct thread *thread = is_new ? add_thread(times, tid, slot) : &times->threads[*slot - 1];
+    uint64_t cpu_ns = 0;
+    if (!thread || !read_cpu_ns(times, thread, &cpu_ns))
+        return;
+    char name[32];
+    struct sn_cpu_slice slice = {.tid = tid, .ns_tid = thread->ns_tid};
+    /* What a thread ran before the first poll of all is not of this trace. */
+    bool is_baseline = is_new && times->poll_count == 1;
+    slice.ran_ns = is_baseline || cpu_ns < thread->cpu_ns ? 0 : cpu_ns - thread->cpu_ns;
+    slice.new_name = is_new ? read_name(dirfd(times->tasks), tid, name) : NULL;
+    thread->cpu_ns = cpu_ns;
+    thread->seen_in = times->poll_count;
+    if (slice.ran_ns || slice.new_name)
+        ran(user, &slice);
+}
+
+/* Forgets the threads that have ended, and with them their descriptors. */
+static void forget_ended(struct sn_cpu_times *times)
+{
+    size_t kept = 0;
+    for (size_t i = 0; i < times->thread_count; i++) {
+        struct thread *thread = &times->threads[i];
+        if (thread->seen_in == times->poll_count)
+            times->threads[kept++] = *thread;
+        else if (thread->fd >= 0) {
+            sn_close(thread->fd);
+            times->open_count--;
+        }
+    }
+    if (kept == times->thread_count)
+        return;
+    times->thread_count = kept;
+    sn_table_clear(&times->by_tid);
+    for (size_t i = 0; i < kept; i++) {
+        uint64_t *slot = sn_table_put(&times->by_tid, times->threads[i].tid);
+        if (slot)
+            *slot = i + 1;
+    }
+}
+
+int sn_cpu_times_poll(struct sn_cpu_times *times, sn_cpu_slice_fn *ran, void *user)
+{
+    times->poll_count++;
+    rewinddir(times->tasks);
+    size_t seen = 0;
+    for (struct dirent *entry = readdir(times->tasks); entry; entry = readdir(times->tasks)) {
+        uint32_t tid = (uint32_t)strtoul(entry->d_name, NULL, 10);
+        if (!tid)
+            continue;
+        look_at(times, tid, ran, user);
+        seen++;
+    }
+    forget_ended(times);
+    return seen ? SONDE_OK : SONDE_E_GONE;
+}
+
+size_t sn_cpu_times_thread_count(const struct sn_cpu_times *times)
+{
+    return times->thread_count;
+}

@@ -1,0 +1,181 @@
+#include "source/proc/facts.h"
+
+#include <ctype.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/buf.h"
+#include "base/clock.h"
+#include "base/err.h"
+#include "base/file.h"
+#include "base/own.h"
+
+/* The largest map list we read to find the runtime; beyond it the version stays unknown. */
+#define MAPS_LIMIT (4u << 20)
+
+static uint64_t ticks_to_ns(uint64_t ticks)
+{
+    long per_second = sysconf(_SC_CLK_TCK);
+    return per_second > 0 ? ticks * (SN_NS_PER_SECOND / (uint64_t)per_second) : 0;
+}
+
+static long peek(uint32_t pid, const char *file, char *to, size_t size)
+{
+    char path[64];
+    (void)snprintf(path, sizeof(path), "/proc/%" PRIu32 "/%s", pid, file);
+    return sn_file_peek_at(AT_FDCWD, path, to, size);
+}
+
+/* Field `number` of /proc/PID/stat counted as in proc(5), from the text behind the command's ")".
+ */
+static uint64_t stat_field(const char *after_comm, int number)
+{
+    const char *at = after_comm;
+    for (int field = 3; at && field < number; field++)
+        at = strchr(at + 1, ' ');
+    return at ? strtoull(at, NULL, 10) : 0;
+}
+
+static const char *read_stat(uint32_t pid, char *text, size_t size)
+{
+    if (peek(pid, "stat", text, size) <= 0)
+        return NULL;
+    const char *close = strrchr(text, ')'); /* the command itself may hold one */
+    return close ? close + 1 : NULL;
+}
+
+uint64_t sn_proc_start_ticks(uint32_t pid)
+{
+    char text[1024];
+    const char *fields = read_stat(pid, text, sizeof(text));
+    return fields ? stat_field(fields, 22) : 0;
+}
+
+static bool take_stat(struct sn_proc_facts *facts)
+{
+    char text[1024];
+    const char *fields = read_stat(facts->pid, text, sizeof(text));
+    if (!fields)
+        return false;
+    const char *open = strchr(text, '(');
+    size_t length = open ? (size_t)(fields - 1 - (open + 1)) : 0;
+    if (length >= sizeof(facts->comm))
+        length = sizeof(facts->comm) - 1;
+    if (open)
+        memcpy(facts->comm, open + 1, length);
+    facts->state = fields[0] ? fields[1] : '?';
+    facts->cpu_ns = ticks_to_ns(stat_field(fields, 14) + stat_field(fields, 15));
+    facts->thread_count = (uint32_t)stat_field(fields, 20);
+    facts->start_ticks = stat_field(fields, 22);
+    facts->rss_bytes = stat_field(fields, 24) * (uint64_t)sysconf(_SC_PAGESIZE);
+    struct timespec boot; /* start times count from boot, sleep included */
+    (void)clock_gettime(CLOCK_BOOTTIME, &boot);
+    uint64_t now = (uint64_t)boot.tv_sec * SN_NS_PER_SECOND + (uint64_t)boot.tv_nsec;
+    uint64_t start = ticks_to_ns(facts->start_ticks);
+    facts->up_ns = now > start ? now - start : 0;
+    return true;
+}
+
+static void take_owner(struct sn_proc_facts *facts)
+{
+    char path[32];
+    struct stat status;
+    (void)snprintf(path, sizeof(path), "/proc/%" PRIu32, facts->pid);
+    if (stat(path, &status) == 0)
+        facts->uid = status.st_uid;
+    sn_proc_user_name(facts->uid, facts->user);
+}
+
+static void take_command_line(struct sn_proc_facts *facts)
+{
+    long size = peek(facts->pid, "cmdline", facts->command_line, sizeof(facts->command_line));
+    if (size < 0)
+        facts->command_line[0] = '\0';
+    for (long i = 0; i + 1 < size; i++) {
+        if (facts->command_line[i] == '\0')
+            facts->command_line[i] = ' ';
+    }
+}
+
+/* Container engines put a 64-digit id into the cgroup's path; its first 12 digits are what they
+ * show. */
+static void take_container(struct sn_proc_facts *facts)
+{
+    char text[4096];
+    if (peek(facts->pid, "cgroup", text, sizeof(text)) <= 0)
+        return;
+    size_t run = 0;
+    for (const char *at = text;; at++) {
+        if (isxdigit((unsigned char)*at)) {
+            run++;
+            continue;
+        }
+        if (run == 64) {
+            memcpy(facts->container, at - 64, 12);
+            return;
+        }
+        if (!*at)
+            return;
+        run = 0;
+    }
+}
+
+bool sn_proc_runtime_version(uint32_t pid, char *to, size_t size)
+{
+    char path[32];
+    (void)snprintf(path, sizeof(path), "/proc/%" PRIu32 "/maps", pid);
+    SN_AUTO(sn_buf_done) struct sn_buf maps = sn_buf_with_limit(MAPS_LIMIT);
+    struct sonde_error ignored = {0};
+    if (sn_file_read_at(AT_FDCWD, path, &maps, &ignored) != SONDE_OK)
+        return false;
+    const char *library = strstr(sn_buf_string(&maps), "/libcoreclr.so");
+    if (!library)
+        return false;
+    const char *start = library;
+    while (start > (const char *)maps.bytes && start[-1] != '/')
+        start--;
+    size_t length = (size_t)(library - start);
+    if (!length || !isdigit((unsigned char)*start) || length >= size)
+        return false;
+    memcpy(to, start, length);
+    to[length] = '\0';
+    return true;
+}
+
+void sn_proc_user_name(uint32_t uid, char to[33])
+{
+    (void)snprintf(to, 33, "%" PRIu32, uid);
+    SN_AUTO(sn_buf_done) struct sn_buf passwd = sn_buf_with_limit(1u << 20);
+    struct sonde_error ignored = {0};
+    if (sn_file_read_at(AT_FDCWD, "/etc/passwd", &passwd, &ignored) != SONDE_OK)
+        return;
+    char *rest = NULL;
+    (void)sn_buf_string(&passwd);
+    for (char *line = strtok_r((char *)passwd.bytes, "\n", &rest); line;
+         line = strtok_r(NULL, "\n", &rest)) {
+        char *name_end = strchr(line, ':');
+        char *id = name_end ? strchr(name_end + 1, ':') : NULL;
+        if (!id || strtoull(id + 1, NULL, 10) != uid || name_end - line > 32)
+            continue;
+        *name_end = '\0';
+        (void)snprintf(to, 33, "%s", line);
+        return;
+    }
+}
+
+bool sn_proc_facts_read(uint32_t pid, struct sn_proc_facts *ret_facts)
+{
+    *ret_facts = (struct sn_proc_facts){.pid = pid};
+    if (!take_stat(ret_facts))
+        return false;
+    take_owner(ret_facts);
+    take_command_line(ret_facts);
+    take_container(ret_facts);
+    return true;
+}
