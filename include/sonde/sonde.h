@@ -1,0 +1,13 @@
+/* libsonde: everything in one include. */
+#ifndef SONDE_SONDE_H
+#define SONDE_SONDE_H
+
+#include "sonde/check.h"
+#include "sonde/error.h"
+#include "sonde/file.h"
+#include "sonde/process.h"
+#include "sonde/provider.h"
+#include "sonde/target.h"
+#include "sonde/trace.h"
+
+#endif

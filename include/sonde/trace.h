@@ -1,0 +1,105 @@
+/* Tracing: EventPipe sessions of chosen processes, written to files as they come.
+ *
+ * A tracer is driven by its owner: wait until sonde_tracer_fd is readable or sonde_tracer_wait_ms
+ * has passed, then call sonde_tracer_turn; until sonde_tracer_is_done. One thread. */
+#ifndef SONDE_TRACE_H
+#define SONDE_TRACE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "sonde/error.h"
+#include "sonde/provider.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* Set `size` to sizeof; zero the rest for the defaults. Everything is borrowed until the start
+ * returns. */
+struct sonde_trace_options {
+    size_t size;
+    const struct sonde_provider *providers;
+    size_t provider_count;
+    uint32_t buffer_mb;       /* in the target; 0: 256, but no more than 5 % of its memory limit */
+    bool no_stacks;           /* cheaper for the target; .NET 9 and later */
+    bool no_rundown;          /* no method names at the end */
+    uint64_t rundown_keyword; /* 0: the runtime's default */
+    const char *output;       /* the file to write */
+    uint32_t format; /* 0: the runtime's own bytes where possible, else 4; or re-encode as 4 or 6 */
+    uint64_t roll_bytes;       /* start a new file at about this size; 0: never */
+    uint32_t roll_keep;        /* keep the newest files only; 0: all */
+    const char *stop_provider; /* stop after an event of this provider ... */
+    const char *stop_event;    /* ... with this name (NULL: any) ... */
+    const char *stop_payload;  /* ... and these fields: "name:value,name:value" (NULL: any) */
+    bool no_cpu_record;        /* do not write OUTPUT.cpu beside it */
+};
+
+/* Numbers of one trace, so far. */
+struct sonde_trace_stats {
+    uint32_t pid;
+    bool is_ended;
+    int status;             /* how it ended; SONDE_OK, SONDE_E_GONE (the target died) ... */
+    const char *message;    /* the cause when it did not end well, or "" */
+    const char *stop_cause; /* "stopping event" and the like, or "" */
+    const char *output;     /* the present file */
+    const char *runtime;    /* the target's version */
+    uint64_t duration_ns;
+    uint64_t event_count;
+    uint64_t lost_count;
+    uint64_t byte_count;     /* written */
+    uint64_t damage_count;   /* places in the stream that could not be read */
+    uint32_t file_count;     /* more than one when rolled */
+    uint32_t buffer_mb;      /* what was asked of the target */
+    bool is_raw;             /* the file is the runtime's own bytes */
+    bool has_stacks;         /* stacks were collected (they cannot be switched off on .NET 8) */
+    uint64_t target_cpu_ns;  /* CPU time of the target meanwhile */
+    uint64_t tracing_cpu_ns; /* of that, in the runtime's own tracing threads */
+};
+
+struct sonde_tracer;
+
+int sonde_tracer_new(struct sonde_tracer **ret_tracer, struct sonde_error *err);
+
+/* Closes what still runs: the target drops the session by itself. NULL is fine. */
+void sonde_tracer_free(struct sonde_tracer *tracer);
+
+/* Opens a session on `pid`. Returns its index or a negative status. */
+int sonde_tracer_add(struct sonde_tracer *tracer, uint32_t pid,
+                     const struct sonde_trace_options *options, struct sonde_error *err);
+
+/* Starts a program that waits at its first instruction until its session is open, then lets it run.
+ * `argv` ends with NULL. Other .NET processes it starts are let run at once. */
+int sonde_tracer_launch(struct sonde_tracer *tracer, char *const argv[],
+                        const struct sonde_trace_options *options, struct sonde_error *err);
+
+int sonde_tracer_fd(const struct sonde_tracer *tracer);
+int sonde_tracer_wait_ms(const struct sonde_tracer *tracer); /* -1: for ever */
+int sonde_tracer_turn(struct sonde_tracer *tracer, struct sonde_error *err);
+
+/* Asks every session to end and its rundown to be written; keep turning until done. A second call
+ * gives up on the rundown and closes. */
+void sonde_tracer_stop(struct sonde_tracer *tracer);
+bool sonde_tracer_is_done(const struct sonde_tracer *tracer);
+
+size_t sonde_tracer_count(const struct sonde_tracer *tracer);
+void sonde_tracer_stats(const struct sonde_tracer *tracer, size_t index,
+                        struct sonde_trace_stats *ret_stats);
+
+/* Threads of a trace that lost events, most first. Returns how many there are; fills at most
+ * `size`. */
+struct sonde_thread_loss {
+    uint64_t thread_id;
+    uint64_t lost_count;
+};
+size_t sonde_tracer_losses(const struct sonde_tracer *tracer, size_t index,
+                           struct sonde_thread_loss *to, size_t size);
+
+/* Exit status of a launched program once it has ended, as waitpid gives it; -1 before. */
+int sonde_tracer_child_status(const struct sonde_tracer *tracer, size_t index);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,24 @@
+/* The small file beside a trace (NAME.nettrace.cpu): the kernel's CPU time of each thread while it
+ * ran. Layout: docs/formats/cpu-record.md. */
+#ifndef SN_CPU_RECORD_H
+#define SN_CPU_RECORD_H
+
+#include <stdint.h>
+
+struct sn_cpu_record;
+struct sn_loop;
+struct sonde_error;
+
+/* Starts polling `pid` from `loop`. `path` NULL: only the sums are kept, no file. */
+int sn_cpu_record_new(struct sn_loop *loop, uint32_t pid, const char *path,
+                      struct sn_cpu_record **ret_record, struct sonde_error *err);
+
+/* Polls a last time and closes the file. */
+void sn_cpu_record_free(struct sn_cpu_record *record);
+
+/* CPU time of all threads since the start, and of those in which the runtime writes its events out.
+ */
+uint64_t sn_cpu_record_total_ns(const struct sn_cpu_record *record);
+uint64_t sn_cpu_record_tracing_ns(const struct sn_cpu_record *record);
+
+#endif

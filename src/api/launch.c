@@ -1,0 +1,190 @@
+#include "api/launch.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <spawn.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "base/err.h"
+#include "base/own.h"
+#include "source/ipc/commands.h"
+#include "source/ipc/port.h"
+
+#define PORTS_VARIABLE   "DOTNET_DiagnosticPorts"
+#define ARRIVE_WITHIN_NS (60ull * SN_NS_PER_SECOND)
+#define LOOK_EVERY_NS    (100ull * SN_NS_PER_MS)
+
+struct sn_launch {
+    pid_t child;
+    int status; /* -1 while it runs */
+    struct sn_ipc_port *port;
+    struct sn_ipc_route route;
+    struct sn_loop *loop;
+    struct sn_ipc_call *resumes; /* owns: a linked list through `user` of resumes under way */
+};
+
+/* Our environment, with the port's variable put in; a port that somebody else set stays. */
+static char **make_environment(const char *setting, char **ret_variable)
+{
+    size_t count = 0;
+    while (environ[count])
+        count++;
+    char **copy = calloc(count + 2, sizeof(*copy));
+    if (!copy)
+        return NULL;
+    const char *present = getenv(PORTS_VARIABLE);
+    char *variable = NULL;
+    int length = present && *present
+                     ? asprintf(&variable, PORTS_VARIABLE "=%s;%s", present, setting)
+                     : asprintf(&variable, PORTS_VARIABLE "=%s", setting);
+    if (length < 0) {
+        free(copy);
+        return NULL;
+    }
+    size_t kept = 0;
+    for (size_t i = 0; i < count; i++) {
+        if (strncmp(environ[i], PORTS_VARIABLE "=", strlen(PORTS_VARIABLE) + 1) != 0)
+            copy[kept++] = environ[i];
+    }
+    copy[kept] = variable;
+    *ret_variable = variable;
+    return copy;
+}
+
+/* What we block or ignore for ourselves must not be the program's fate as well. */
+static void give_usual_signals(posix_spawnattr_t *attributes)
+{
+    sigset_t none;
+    sigset_t ignored;
+    (void)sigemptyset(&none);
+    (void)sigemptyset(&ignored);
+    (void)sigaddset(&ignored, SIGPIPE);
+    (void)posix_spawnattr_setsigmask(attributes, &none);
+    (void)posix_spawnattr_setsigdefault(attributes, &ignored);
+    (void)posix_spawnattr_setflags(attributes, POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF);
+}
+
+static int spawn(struct sn_launch *launch, char *const argv[], struct sonde_error *err)
+{
+    char setting[512];
+    SN_AUTO(sn_free) char *variable = NULL;
+    SN_AUTO(sn_free)
+    char **environment = make_environment(
+        sn_ipc_port_setting(launch->port, true, setting, sizeof(setting)), &variable);
+    if (!environment)
+        return sn_fail(err, SONDE_E_NOMEM, 0, "no memory to start '%s'", argv[0]);
+    posix_spawnattr_t attributes;
+    int rc = posix_spawnattr_init(&attributes);
+    if (rc == 0) {
+        give_usual_signals(&attributes);
+        rc = posix_spawnp(&launch->child, argv[0], NULL, &attributes, argv, environment);
+        (void)posix_spawnattr_destroy(&attributes);
+    }
+    if (rc == 0)
+        return SONDE_OK;
+    errno = rc;
+    return sn_fail_errno(err, "cannot start '%s'", argv[0]);
+}
+
+/* Waits for a runtime to arrive, or for the program to end without one. */
+static int wait_for_runtime(struct sn_launch *launch, const char *name, struct sonde_error *err)
+{
+    uint64_t deadline = sn_clock_deadline(ARRIVE_WITHIN_NS);
+    while (sn_clock_monotonic_ns() < deadline) {
+        struct sonde_error silent = {0};
+        int rc = sn_ipc_port_wait(launch->port, 0, LOOK_EVERY_NS, &launch->route, &silent);
+        if (rc == SONDE_OK)
+            return SONDE_OK;
+        if (rc != SONDE_E_TIMEOUT)
+            return sn_fail(err, rc, 0, "%s", silent.text);
+        if (sn_launch_status(launch) >= 0)
+            return sn_fail(err, SONDE_E_NOT_FOUND, 0,
+                           "'%s' ended before a .NET runtime started in it; is it a .NET program?",
+                           name);
+    }
+    return sn_fail(err, SONDE_E_TIMEOUT, 0, "no .NET runtime started in '%s' within a minute",
+                   name);
+}
+
+int sn_launch_new(char *const argv[], struct sn_launch **ret_launch, struct sn_ipc_route *ret_route,
+                  struct sonde_error *err)
+{
+    struct sn_launch *launch = calloc(1, sizeof(*launch));
+    if (!launch)
+        return sn_fail(err, SONDE_E_NOMEM, 0, "no memory to start '%s'", argv[0]);
+    launch->status = -1;
+    int rc = sn_ipc_port_new(NULL, &launch->port, err);
+    if (rc == SONDE_OK)
+        rc = spawn(launch, argv, err);
+    if (rc == SONDE_OK)
+        rc = wait_for_runtime(launch, argv[0], err);
+    if (rc != SONDE_OK) {
+        sn_launch_free(launch);
+        return rc;
+    }
+    *ret_launch = launch;
+    *ret_route = launch->route;
+    return SONDE_OK;
+}
+
+void sn_launch_free(struct sn_launch *launch)
+{
+    if (!launch)
+        return;
+    while (launch->resumes) {
+        struct sn_ipc_call *call = launch->resumes;
+        launch->resumes = call->user;
+        sn_ipc_call_cancel(call);
+        free(call);
+    }
+    sn_ipc_port_free(launch->port);
+    (void)sn_launch_status(launch);
+    free(launch);
+}
+
+/* Nothing is to be done: a runtime that could not be told has gone, or its own socket still lets
+ * others. */
+static void resumed(struct sn_ipc_call *call, int status)
+{
+    (void)status;
+    sn_ipc_reply_done(&call->reply);
+}
+
+/* A program that our program starts inherits the variable and would wait for ever. */
+static void resume_other(void *user, const struct sn_ipc_target *target,
+                         const struct sn_ipc_guid *cookie)
+{
+    struct sn_launch *launch = user;
+    static const struct sn_ipc_request resume = {.command = SN_IPC_RESUME_RUNTIME};
+    struct sn_ipc_route route = sn_ipc_port_route(launch->port, target, cookie);
+    struct sn_ipc_call *call = calloc(1, sizeof(*call));
+    if (!call)
+        return;
+    call->done = resumed;
+    call->user = launch->resumes;
+    launch->resumes = call;
+    (void)sn_ipc_call_start(call, launch->loop, &route, &resume, SN_IPC_USUAL_TIMEOUT_NS, NULL);
+}
+
+int sn_launch_resume(struct sn_launch *launch, struct sn_loop *loop, struct sonde_error *err)
+{
+    int rc = sn_ipc_resume(&launch->route, err);
+    if (rc != SONDE_OK)
+        return rc;
+    launch->loop = loop;
+    return sn_ipc_port_watch(launch->port, loop, resume_other, launch, err);
+}
+
+int sn_launch_status(struct sn_launch *launch)
+{
+    int status;
+    if (launch->status < 0 && launch->child > 0 &&
+        waitpid(launch->child, &status, WNOHANG) == launch->child)
+        launch->status = status;
+    return launch->status;
+}

@@ -1,0 +1,23 @@
+/* Starting a program so that its runtime waits for us at its first instruction. */
+#ifndef SN_API_LAUNCH_H
+#define SN_API_LAUNCH_H
+
+#include "source/ipc/call.h"
+
+struct sn_launch;
+struct sn_loop;
+struct sonde_error;
+
+/* Runs argv[0] with the variable that makes its runtime connect to a port of ours and wait there;
+ * comes back when it has. */
+int sn_launch_new(char *const argv[], struct sn_launch **ret_launch, struct sn_ipc_route *ret_route,
+                  struct sonde_error *err);
+void sn_launch_free(struct sn_launch *launch); /* the program goes on */
+
+/* Lets the program run, and from now on every other runtime that it starts. */
+int sn_launch_resume(struct sn_launch *launch, struct sn_loop *loop, struct sonde_error *err);
+
+/* As waitpid gives it, or -1 while it runs. */
+int sn_launch_status(struct sn_launch *launch);
+
+#endif

@@ -1,0 +1,96 @@
+/* sonde env: the environment a runtime sees; values stay hidden unless asked for, as they hold
+ * secrets. */
+#include "cli/commands.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/buf.h"
+#include "base/err.h"
+#include "base/json.h"
+#include "base/own.h"
+#include "cli/terminal.h"
+#include "sonde/target.h"
+
+#define OUTPUT_LIMIT (16u << 20)
+#define HIDDEN       "<hidden>"
+
+struct arguments {
+    uint64_t pid;
+    const char *name;
+    bool values;
+    bool json;
+};
+
+static const struct sn_option options[] = {
+    {'p', "process-id", SN_OPTION_NUMBER, offsetof(struct arguments, pid), "PID", "the process"},
+    {'n', "name", SN_OPTION_TEXT, offsetof(struct arguments, name), "NAME", "the process, by name"},
+    {0, "values", SN_OPTION_FLAG, offsetof(struct arguments, values), NULL,
+     "show the values too; they may be secrets"},
+    {0, "json", SN_OPTION_FLAG, offsetof(struct arguments, json), NULL, "one JSON object"},
+    SN_OPTIONS_END,
+};
+
+struct printer {
+    const struct arguments *arguments;
+    struct sn_json json;
+};
+
+/* The runtime's own switches say how it runs and hold no secrets. */
+static bool is_shown(const struct arguments *arguments, const char *variable)
+{
+    return arguments->values || strncmp(variable, "DOTNET_", 7) == 0 ||
+           strncmp(variable, "COMPlus_", 8) == 0 || strncmp(variable, "CORECLR_", 8) == 0 ||
+           strncmp(variable, "ASPNETCORE_ENVIRONMENT=", 23) == 0;
+}
+
+static void print_variable(void *user, const char *variable, size_t size)
+{
+    struct printer *printer = user;
+    size_t name_size = strcspn(variable, "=");
+    const char *value = name_size < size ? variable + name_size + 1 : "";
+    const char *shown = is_shown(printer->arguments, variable) ? value : HIDDEN;
+    SN_AUTO(sn_free) char *name = strndup(variable, name_size);
+    if (!name)
+        return;
+    if (printer->arguments->json) {
+        sn_json_text(&printer->json, name, shown);
+        return;
+    }
+    sn_terminal_put(stdout, SN_STYLE_BOLD, name);
+    (void)putchar('=');
+    sn_terminal_put(stdout, shown == value ? SN_STYLE_NONE : SN_STYLE_DIM, shown);
+    (void)putchar('\n');
+}
+
+static int run(const void *given, const struct sn_operands *operands)
+{
+    const struct arguments *arguments = given;
+    struct sonde_error err = {0};
+    uint32_t pid = 0;
+    (void)operands;
+    SN_AUTO(sn_buf_done) struct sn_buf out = sn_buf_with_limit(OUTPUT_LIMIT);
+    struct printer printer = {.arguments = arguments, .json = sn_json_to(&out)};
+    if (sn_command_target(arguments->pid, arguments->name, &pid, &err) != SONDE_OK)
+        return sn_command_fail(&err);
+    sn_json_object(&printer.json, NULL);
+    if (sonde_target_environment(pid, print_variable, &printer, &err) != SONDE_OK)
+        return sn_command_fail(&err);
+    sn_json_close(&printer.json);
+    if (arguments->json)
+        return sn_terminal_flush(&out) ? SN_EXIT_DONE : SN_EXIT_FAILED;
+    if (!arguments->values)
+        (void)fputs("values are hidden; --values shows them\n", stderr);
+    return SN_EXIT_DONE;
+}
+
+const struct sn_command sn_cmd_env = {
+    .name = "env",
+    .usage = "(-p PID | -n NAME) [--values] [--json]",
+    .summary = "show the environment of a .NET process, as its runtime sees it",
+    .examples = "  sonde env -p 1234\n"
+                "  sonde env -n shop --values --json\n",
+    .options = options,
+    .arguments_size = sizeof(struct arguments),
+    .run = run,
+};

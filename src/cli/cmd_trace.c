@@ -1,0 +1,234 @@
+/* sonde trace: records the events of chosen processes to .nettrace files. */
+#include "cli/commands.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+#include "base/err.h"
+#include "base/own.h"
+#include "cli/trace_run.h"
+#include "sonde/provider.h"
+
+struct arguments {
+    struct sn_option_list pids;
+    struct sn_option_list names;
+    struct sn_option_list profiles;
+    struct sn_option_list providers;
+    const char *clr_events;
+    const char *clr_level;
+    struct sn_option_list events;
+    struct sn_option_list exclude_events;
+    bool no_stacks;
+    bool no_rundown;
+    uint64_t duration_ns;
+    uint64_t buffer_mb;
+    const char *output;
+    const char *format;
+    uint64_t roll_bytes;
+    uint64_t keep;
+    const char *stop_provider;
+    const char *stop_event;
+    const char *stop_payload;
+    bool no_cpu;
+    bool list_profiles;
+    bool json;
+};
+
+#define AT(member) offsetof(struct arguments, member)
+
+static const struct sn_option options[] = {
+    {'p', "process-id", SN_OPTION_LIST, AT(pids), "PID", "the process; may be given several times"},
+    {'n', "name", SN_OPTION_LIST, AT(names), "NAME", "the process, by name"},
+    {0, "profile", SN_OPTION_LIST, AT(profiles), "NAME,...",
+     "named choices of events; --list-profiles shows them"},
+    {0, "providers", SN_OPTION_LIST, AT(providers), "SPEC,...",
+     "Name[:Keywords[:Level[:key=value;...]]]"},
+    {0, "clrevents", SN_OPTION_TEXT, AT(clr_events), "NAME+...",
+     "the runtime's events, by keyword: gc+exception"},
+    {0, "clreventlevel", SN_OPTION_TEXT, AT(clr_level), "LEVEL",
+     "how verbose those are: 0 to 5 or a name"},
+    {0, "events", SN_OPTION_LIST, AT(events), "PROV=ID,...",
+     "keep only these event ids of a provider"},
+    {0, "exclude-events", SN_OPTION_LIST, AT(exclude_events), "PROV=ID,...", "leave these out"},
+    {0, "no-stacks", SN_OPTION_FLAG, AT(no_stacks), NULL,
+     "a quarter of the cost to the target; .NET 9 and later"},
+    {0, "no-rundown", SN_OPTION_FLAG, AT(no_rundown), NULL, "no method names at the end"},
+    {0, "duration", SN_OPTION_DURATION, AT(duration_ns), "TIME",
+     "stop after 30s, 5m, or dd:hh:mm:ss"},
+    {0, "buffersize", SN_OPTION_NUMBER, AT(buffer_mb), "MB",
+     "buffer in the target; 256, or 5 % of its limit"},
+    {'o', "output", SN_OPTION_TEXT, AT(output), "FILE", "default NAME_DATE_TIME.nettrace"},
+    {0, "format", SN_OPTION_TEXT, AT(format), "FORMAT",
+     "NetTrace (the runtime's own bytes) or NetTrace6"},
+    {0, "roll", SN_OPTION_BYTES, AT(roll_bytes), "SIZE", "start a new, complete file at this size"},
+    {0, "keep", SN_OPTION_NUMBER, AT(keep), "COUNT", "of rolled files keep the newest only"},
+    {0, "stopping-event-provider-name", SN_OPTION_TEXT, AT(stop_provider), "NAME",
+     "stop after an event of this"},
+    {0, "stopping-event-event-name", SN_OPTION_TEXT, AT(stop_event), "NAME", "... called so"},
+    {0, "stopping-event-payload-filter", SN_OPTION_TEXT, AT(stop_payload), "F:V,...",
+     "... with these field values"},
+    {0, "no-cpu", SN_OPTION_FLAG, AT(no_cpu), NULL,
+     "do not record CPU time per thread in FILE.cpu"},
+    {0, "list-profiles", SN_OPTION_FLAG, AT(list_profiles), NULL, "what --profile takes"},
+    {0, "json", SN_OPTION_FLAG, AT(json), NULL, "the outcome as JSON"},
+    SN_OPTIONS_END,
+};
+
+static int list_profiles(void)
+{
+    size_t count;
+    const struct sonde_profile *profiles = sonde_profiles(&count);
+    for (size_t i = 0; i < count; i++) {
+        (void)printf("%-28s %s\n", profiles[i].name, profiles[i].summary);
+        for (size_t k = 0; k < profiles[i].provider_count; k++) {
+            const struct sonde_provider *provider = &profiles[i].providers[k];
+            (void)printf("%-28s   %s:0x%llx:%d\n", "", provider->name,
+                         (unsigned long long)provider->keywords, provider->level);
+        }
+    }
+    return SN_EXIT_DONE;
+}
+
+typedef int add_fn(struct sonde_provider_set *set, const char *text, struct sonde_error *err);
+
+static int add_each(struct sonde_provider_set *set, const struct sn_option_list *list, add_fn *add,
+                    struct sonde_error *err)
+{
+    for (size_t i = 0; i < list->count; i++) {
+        int rc = add(set, list->items[i], err);
+        if (rc != SONDE_OK)
+            return rc;
+    }
+    return SONDE_OK;
+}
+
+static int keep_ids(struct sonde_provider_set *set, const char *text, struct sonde_error *err)
+{
+    return sonde_provider_set_filter(set, text, false, err);
+}
+
+static int leave_out_ids(struct sonde_provider_set *set, const char *text, struct sonde_error *err)
+{
+    return sonde_provider_set_filter(set, text, true, err);
+}
+
+/* Nothing asked for: what dotnet-trace collects by default. */
+static int choose_providers(const struct arguments *arguments, struct sonde_provider_set *set,
+                            struct sonde_error *err)
+{
+    bool is_default =
+        !arguments->profiles.count && !arguments->providers.count && !arguments->clr_events;
+    int rc = SONDE_OK;
+    if (is_default)
+        rc = sonde_provider_set_add_profiles(set, "dotnet-common,dotnet-sampled-thread-time", err);
+    if (rc == SONDE_OK)
+        rc = add_each(set, &arguments->profiles, sonde_provider_set_add_profiles, err);
+    if (rc == SONDE_OK)
+        rc = add_each(set, &arguments->providers, sonde_provider_set_add, err);
+    if (rc == SONDE_OK && arguments->clr_events)
+        rc = sonde_provider_set_add_clr(set, arguments->clr_events, arguments->clr_level, err);
+    if (rc == SONDE_OK)
+        rc = add_each(set, &arguments->events, keep_ids, err);
+    if (rc == SONDE_OK)
+        rc = add_each(set, &arguments->exclude_events, leave_out_ids, err);
+    return rc;
+}
+
+static int read_format(const char *text, uint32_t *ret_format, struct sonde_error *err)
+{
+    static const struct {
+        const char *name;
+        uint32_t format;
+    } formats[] = {{"NetTrace", 0}, {"NetTrace4", 4}, {"NetTrace6", 6}};
+    for (size_t i = 0; i < sizeof(formats) / sizeof(*formats); i++) {
+        if (!text || strcasecmp(formats[i].name, text) == 0) {
+            *ret_format = formats[i].format;
+            return SONDE_OK;
+        }
+    }
+    return sn_fail(err, SONDE_E_ARGUMENT, 0,
+                   "--format: '%.32s' is not NetTrace, NetTrace4 or NetTrace6", text);
+}
+
+static int resolve_targets(const struct arguments *arguments, struct sn_trace_run *run,
+                           struct sonde_error *err)
+{
+    for (size_t i = 0; i < arguments->pids.count; i++) {
+        char *end;
+        unsigned long pid = strtoul(arguments->pids.items[i], &end, 10);
+        if (*end || !pid || pid > INT32_MAX)
+            return sn_fail(err, SONDE_E_ARGUMENT, 0, "'%.32s' is not a pid",
+                           arguments->pids.items[i]);
+        run->pids[run->pid_count++] = (uint32_t)pid;
+    }
+    for (size_t i = 0; i < arguments->names.count; i++) {
+        int rc = sn_command_target(0, arguments->names.items[i], &run->pids[run->pid_count++], err);
+        if (rc != SONDE_OK)
+            return rc;
+    }
+    if (!run->pid_count && !(run->command && run->command[0]))
+        return sn_fail(err, SONDE_E_ARGUMENT, 0,
+                       "which process? give -p PID, -n NAME or -- COMMAND; 'sonde ps' lists them");
+    if (run->pid_count && run->command)
+        return sn_fail(err, SONDE_E_ARGUMENT, 0, "give processes or a command, not both");
+    return SONDE_OK;
+}
+
+static void set_free_auto(struct sonde_provider_set **slot)
+{
+    sonde_provider_set_free(*slot);
+}
+
+static int run(const void *given, const struct sn_operands *operands)
+{
+    const struct arguments *arguments = given;
+    struct sonde_error err = {0};
+    if (arguments->list_profiles)
+        return list_profiles();
+    struct sn_trace_run trace = {.command = operands->command,
+                                 .output = arguments->output,
+                                 .duration_ns = arguments->duration_ns,
+                                 .json = arguments->json};
+    __attribute__((cleanup(set_free_auto))) struct sonde_provider_set *set = NULL;
+    int rc = operands->count
+                 ? sn_fail(&err, SONDE_E_ARGUMENT, 0, "what is '%.64s'? a command stands behind --",
+                           operands->words[0])
+                 : sonde_provider_set_new(&set, &err);
+    if (rc == SONDE_OK)
+        rc = choose_providers(arguments, set, &err);
+    if (rc == SONDE_OK)
+        rc = read_format(arguments->format, &trace.options.format, &err);
+    if (rc == SONDE_OK && arguments->buffer_mb > 65536)
+        rc = sn_fail(&err, SONDE_E_ARGUMENT, 0, "--buffersize: at most 65536 MB");
+    if (rc == SONDE_OK)
+        rc = resolve_targets(arguments, &trace, &err);
+    if (rc != SONDE_OK)
+        return sn_command_fail(&err);
+    trace.options.size = sizeof(trace.options);
+    trace.options.providers = sonde_provider_set_get(set, &trace.options.provider_count);
+    trace.options.rundown_keyword = sonde_provider_set_rundown(set);
+    trace.options.buffer_mb = (uint32_t)arguments->buffer_mb;
+    trace.options.no_stacks = arguments->no_stacks;
+    trace.options.no_rundown = arguments->no_rundown;
+    trace.options.roll_bytes = arguments->roll_bytes;
+    trace.options.roll_keep = (uint32_t)arguments->keep;
+    trace.options.stop_provider = arguments->stop_provider;
+    trace.options.stop_event = arguments->stop_event;
+    trace.options.stop_payload = arguments->stop_payload;
+    trace.options.no_cpu_record = arguments->no_cpu;
+    return sn_trace_run(&trace);
+}
+
+const struct sn_command sn_cmd_trace = {
+    .name = "trace",
+    .usage = "(-p PID | -n NAME | -- COMMAND [ARG...]) [options]",
+    .summary = "record the events of chosen processes to .nettrace files",
+    .examples = "  sonde trace -p 1234 --duration 30s\n"
+                "  sonde trace -n shop --profile gc-verbose,exceptions -o shop.nettrace\n"
+                "  sonde trace --clrevents gc+jit --roll 100MB --keep 5 -p 1234\n"
+                "  sonde trace --profile aspnet -- dotnet shop.dll\n",
+    .options = options,
+    .arguments_size = sizeof(struct arguments),
+    .run = run,
+};

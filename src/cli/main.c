@@ -1,0 +1,89 @@
+/* sonde: finds the verb, parses its options, runs it. No verb: the processes, and what to type
+ * next. */
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/err.h"
+#include "base/own.h"
+#include "cli/commands.h"
+
+static void print_overview(FILE *to)
+{
+    (void)fputs("usage: sonde VERB [options]\n\n"
+                "Profiles and monitors .NET 8, 9 and 10 on Linux; needs no .NET itself.\n\n",
+                to);
+    for (const struct sn_command *const *command = sn_commands; *command; command++)
+        (void)fprintf(to, "  %-12s %s\n", (*command)->name, (*command)->summary);
+    (void)fputs("\n'sonde VERB --help' says more; 'sonde' alone lists the processes.\n", to);
+}
+
+static bool asks_for_help(int argc, char **argv)
+{
+    for (int i = 0; i < argc && strcmp(argv[i], "--") != 0; i++) {
+        if (strcmp(argv[i], "--help") == 0 || strcmp(argv[i], "-h") == 0)
+            return true;
+    }
+    return false;
+}
+
+static int run_command(const struct sn_command *command, int argc, char **argv)
+{
+    if (asks_for_help(argc, argv)) {
+        sn_command_help(command, stdout);
+        return SN_EXIT_DONE;
+    }
+    SN_AUTO(sn_free) void *arguments = calloc(1, command->arguments_size);
+    struct sn_operands operands;
+    struct sonde_error err = {0};
+    if (!arguments)
+        return SN_EXIT_FAILED;
+    if (sn_options_parse(command->options, argc, argv, arguments, &operands, &err) != SONDE_OK) {
+        (void)sn_command_fail(&err);
+        (void)fprintf(stderr, "usage: sonde %s %s\n", command->name, command->usage);
+        return SN_EXIT_USAGE;
+    }
+    int code = command->run(arguments, &operands);
+    if (fflush(stdout) != 0 && code == SN_EXIT_DONE) {
+        (void)fputs("sonde: cannot write to standard output\n", stderr);
+        return SN_EXIT_FAILED;
+    }
+    return code;
+}
+
+static int run_default(void)
+{
+    char *none = NULL;
+    int code = run_command(sn_command_find("ps"), 0, &none);
+    (void)fputs("\nTry: sonde trace -p PID --duration 30s    sonde check -p PID    sonde --help\n",
+                stderr);
+    return code;
+}
+
+int main(int argc, char **argv)
+{
+    (void)signal(SIGPIPE, SIG_IGN); /* a peer that goes away is an error to handle, not to die of */
+    if (argc < 2)
+        return run_default();
+    const char *verb = argv[1];
+    if (strcmp(verb, "--version") == 0 || strcmp(verb, "version") == 0) {
+        (void)puts("sonde " SONDE_VERSION);
+        return SN_EXIT_DONE;
+    }
+    if (strcmp(verb, "--help") == 0 || strcmp(verb, "-h") == 0 || strcmp(verb, "help") == 0) {
+        const struct sn_command *command = argc > 2 ? sn_command_find(argv[2]) : NULL;
+        if (command)
+            sn_command_help(command, stdout);
+        else
+            print_overview(stdout);
+        return SN_EXIT_DONE;
+    }
+    const struct sn_command *command = sn_command_find(verb);
+    if (!command) {
+        (void)fprintf(stderr, "sonde: there is no verb '%s'\n\n", verb);
+        print_overview(stderr);
+        return SN_EXIT_USAGE;
+    }
+    return run_command(command, argc - 2, argv + 2);
+}

@@ -1,0 +1,103 @@
+#include "cli/terminal.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+#include "base/buf.h"
+#include "base/own.h"
+#include "base/text.h"
+
+#define PRINT_LIMIT 65536u
+
+bool sn_terminal_has_colour(FILE *to)
+{
+    const char *no_colour = getenv("NO_COLOR");
+    const char *term = getenv("TERM");
+    return isatty(fileno(to)) && !(no_colour && *no_colour) && term && strcmp(term, "dumb") != 0;
+}
+
+unsigned sn_terminal_width(FILE *to)
+{
+    struct winsize size;
+    if (ioctl(fileno(to), TIOCGWINSZ, &size) != 0)
+        return 0;
+    return size.ws_col ? size.ws_col : 80;
+}
+
+static const char *code_of(enum sn_style style)
+{
+    switch (style) {
+    case SN_STYLE_BOLD: return "1";
+    case SN_STYLE_DIM: return "2";
+    case SN_STYLE_GOOD: return "32";
+    case SN_STYLE_WARN: return "33";
+    case SN_STYLE_BAD: return "31";
+    default: return NULL;
+    }
+}
+
+static void put_styled(FILE *to, enum sn_style style, const char *safe)
+{
+    const char *code = sn_terminal_has_colour(to) ? code_of(style) : NULL;
+    if (code)
+        (void)fprintf(to, "\033[%sm%s\033[0m", code, safe);
+    else
+        (void)fputs(safe, to);
+}
+
+void sn_terminal_put(FILE *to, enum sn_style style, const char *text)
+{
+    SN_AUTO(sn_buf_done) struct sn_buf safe = sn_buf_with_limit(PRINT_LIMIT);
+    sn_text_printable(&safe, text, strlen(text));
+    put_styled(to, style, sn_buf_string(&safe));
+}
+
+size_t sn_terminal_columns(const char *text)
+{
+    size_t columns = 0;
+    for (; *text; text++)
+        columns += ((unsigned char)*text & 0xC0u) != 0x80u;
+    return columns;
+}
+
+/* Cuts UTF-8 text after `columns` characters. */
+static void cut_at(char *text, size_t columns)
+{
+    for (; *text; text++) {
+        bool begins = ((unsigned char)*text & 0xC0u) != 0x80u;
+        if (begins && columns-- == 0) {
+            *text = '\0';
+            return;
+        }
+    }
+}
+
+void sn_terminal_cell(FILE *to, enum sn_style style, const char *text, int width)
+{
+    SN_AUTO(sn_buf_done) struct sn_buf safe = sn_buf_with_limit(PRINT_LIMIT);
+    sn_text_printable(&safe, text, strlen(text));
+    char *shown = (char *)(uintptr_t)sn_buf_string(&safe); /* ours: the buffer is local */
+    size_t columns = sn_terminal_columns(shown);
+    const char *tail = "";
+    if (width > 1 && columns > (size_t)width) {
+        cut_at(shown, (size_t)width - 1);
+        tail = "…";
+        columns = (size_t)width;
+    }
+    put_styled(to, style, shown);
+    (void)fprintf(to, "%s%*s", tail, width > (int)columns ? width - (int)columns : 0, "");
+}
+
+void sn_terminal_live(FILE *to, const char *text)
+{
+    (void)fprintf(to, "\r\033[K%s", text);
+    (void)fflush(to);
+}
+
+bool sn_terminal_flush(const struct sn_buf *buf)
+{
+    return !buf->failed && fwrite(buf->bytes, 1, buf->size, stdout) == buf->size &&
+           putchar('\n') != EOF && fflush(stdout) == 0;
+}

@@ -1,0 +1,376 @@
+#include "cli/trace_run.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/signalfd.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/buf.h"
+#include "base/clock.h"
+#include "base/err.h"
+#include "base/json.h"
+#include "base/own.h"
+#include "base/text.h"
+#include "cli/commands.h"
+#include "cli/terminal.h"
+#include "sonde/process.h"
+
+#define LIVE_EVERY_MS 250
+#define OUTPUT_LIMIT  (1u << 20)
+#define LOSSES_SHOWN  5u
+
+struct session {
+    const struct sn_trace_run *run;
+    struct sonde_tracer *tracer;
+    int signals;     /* a signalfd of what ends a trace */
+    bool is_live;    /* a terminal is there to be rewritten */
+    bool reads_keys; /* Enter ends it */
+    bool is_stopping;
+    uint64_t deadline_ns; /* UINT64_MAX: none */
+};
+
+/* --- file names --- */
+
+static void append_safe(struct sn_buf *to, const char *name)
+{
+    for (; *name; name++) {
+        bool is_plain = (*name >= 'a' && *name <= 'z') || (*name >= 'A' && *name <= 'Z') ||
+                        (*name >= '0' && *name <= '9') || strchr("._-+", *name);
+        sn_buf_u8(to, is_plain ? (uint8_t)*name : '_');
+    }
+}
+
+static void append_stamp(struct sn_buf *to)
+{
+    char stamp[32];
+    time_t now = time(NULL);
+    struct tm parts;
+    if (!localtime_r(&now, &parts))
+        parts = (struct tm){.tm_mday = 1};
+    (void)strftime(stamp, sizeof(stamp), "_%Y%m%d_%H%M%S.nettrace", &parts);
+    sn_buf_text(to, stamp);
+}
+
+static void append_name_of(struct sn_buf *to, uint32_t pid)
+{
+    struct sonde_process_list *list = NULL;
+    size_t before = to->size;
+    if (sonde_process_list_new(&list, NULL) == SONDE_OK) {
+        for (size_t i = 0; i < sonde_process_list_count(list); i++) {
+            const struct sonde_process *process = sonde_process_list_get(list, i);
+            if (process->pid == pid)
+                append_safe(to, process->name);
+        }
+    }
+    sonde_process_list_free(list);
+    if (to->size == before)
+        sn_buf_text(to, "trace");
+}
+
+/* FILE as given; several processes each get their pid put in: "a.nettrace" becomes
+ * "a.1234.nettrace". */
+static void choose_output(const struct sn_trace_run *run, uint32_t pid, struct sn_buf *to)
+{
+    if (!run->output) {
+        if (pid)
+            append_name_of(to, pid);
+        else
+            append_safe(to, strrchr(run->command[0], '/') ? strrchr(run->command[0], '/') + 1
+                                                          : run->command[0]);
+        if (run->pid_count > 1)
+            sn_buf_format(to, "_%" PRIu32, pid);
+        append_stamp(to);
+        return;
+    }
+    const char *dot = strrchr(run->output, '.');
+    if (!dot || strchr(dot, '/'))
+        dot = run->output + strlen(run->output);
+    sn_buf_append(to, run->output, (size_t)(dot - run->output));
+    if (run->pid_count > 1)
+        sn_buf_format(to, ".%" PRIu32, pid);
+    sn_buf_text(to, dot);
+}
+
+static int start_one(struct session *session, uint32_t pid, struct sonde_error *err)
+{
+    SN_AUTO(sn_buf_done) struct sn_buf output = sn_buf_with_limit(8192);
+    choose_output(session->run, pid, &output);
+    struct sonde_trace_options options = session->run->options;
+    options.output = sn_buf_string(&output);
+    if (pid)
+        return sonde_tracer_add(session->tracer, pid, &options, err);
+    return sonde_tracer_launch(session->tracer, session->run->command, &options, err);
+}
+
+static int start_all(struct session *session, struct sonde_error *err)
+{
+    if (session->run->command)
+        return start_one(session, 0, err);
+    for (size_t i = 0; i < session->run->pid_count; i++) {
+        int rc = start_one(session, session->run->pids[i], err);
+        if (rc < 0)
+            return rc;
+    }
+    return SONDE_OK;
+}
+
+/* --- while it runs --- */
+
+static void show_live(const struct session *session)
+{
+    SN_AUTO(sn_buf_done) struct sn_buf line = sn_buf_with_limit(4096);
+    uint64_t events = 0;
+    uint64_t lost = 0;
+    uint64_t bytes = 0;
+    uint64_t duration = 0;
+    for (size_t i = 0; i < sonde_tracer_count(session->tracer); i++) {
+        struct sonde_trace_stats stats;
+        sonde_tracer_stats(session->tracer, i, &stats);
+        events += stats.event_count;
+        lost += stats.lost_count;
+        bytes += stats.byte_count;
+        duration = stats.duration_ns > duration ? stats.duration_ns : duration;
+    }
+    char text[4][32];
+    sn_buf_format(
+        &line, "  %s   %s events   %s lost   %s   %s", sn_text_duration(duration, text[0]),
+        sn_text_count(events, text[1]), sn_text_count(lost, text[2]), sn_text_bytes(bytes, text[3]),
+        session->is_stopping ? "stopping: reading the rundown (Ctrl-C again to give it up)"
+                             : "Enter or Ctrl-C stops");
+    sn_terminal_live(stderr, sn_buf_string(&line));
+}
+
+static void stop(struct session *session)
+{
+    session->is_stopping = true;
+    session->deadline_ns = UINT64_MAX;
+    sonde_tracer_stop(session->tracer);
+}
+
+static int poll_timeout(const struct session *session)
+{
+    int timeout = sonde_tracer_wait_ms(session->tracer);
+    int deadline = sn_clock_poll_ms(session->deadline_ns);
+    if (deadline >= 0 && (timeout < 0 || deadline < timeout))
+        timeout = deadline;
+    if (session->is_live && (timeout < 0 || timeout > LIVE_EVERY_MS))
+        timeout = LIVE_EVERY_MS;
+    return timeout;
+}
+
+/* What came on standard input: Enter ends the trace, the input's end only ends listening to it. */
+static void read_key(struct session *session)
+{
+    char keys[64];
+    ssize_t got = read(STDIN_FILENO, keys, sizeof(keys));
+    if (got <= 0)
+        session->reads_keys = false;
+    else if (!session->is_stopping && memchr(keys, '\n', (size_t)got))
+        stop(session);
+}
+
+static int wait_and_turn(struct session *session, struct sonde_error *err)
+{
+    struct pollfd polled[] = {{.fd = sonde_tracer_fd(session->tracer), .events = POLLIN},
+                              {.fd = session->signals, .events = POLLIN},
+                              {.fd = session->reads_keys ? STDIN_FILENO : -1, .events = POLLIN}};
+    if (poll(polled, 3, poll_timeout(session)) < 0 && errno != EINTR)
+        return sn_fail_errno(err, "cannot wait for events");
+    if (polled[1].revents) {
+        struct signalfd_siginfo signal;
+        if (read(session->signals, &signal, sizeof(signal)) > 0)
+            stop(session);
+    }
+    if (polled[2].revents)
+        read_key(session);
+    if (sn_clock_monotonic_ns() >= session->deadline_ns)
+        stop(session);
+    return sonde_tracer_turn(session->tracer, err);
+}
+
+static int drive(struct session *session, struct sonde_error *err)
+{
+    uint64_t shown_ns = 0;
+    while (!sonde_tracer_is_done(session->tracer)) {
+        int rc = wait_and_turn(session, err);
+        if (rc != SONDE_OK)
+            return rc;
+        uint64_t now = sn_clock_monotonic_ns();
+        if (session->is_live && now - shown_ns >= LIVE_EVERY_MS * (uint64_t)SN_NS_PER_MS) {
+            show_live(session);
+            shown_ns = now;
+        }
+    }
+    if (session->is_live)
+        sn_terminal_live(stderr, "");
+    return SONDE_OK;
+}
+
+/* --- the outcome --- */
+
+static void write_losses(struct sn_json *json, const struct sonde_tracer *tracer, size_t index)
+{
+    struct sonde_thread_loss losses[64];
+    size_t count = sonde_tracer_losses(tracer, index, losses, 64);
+    sn_json_array(json, "lostByThread");
+    for (size_t i = 0; i < count && i < 64; i++) {
+        sn_json_object(json, NULL);
+        sn_json_u64(json, "thread", losses[i].thread_id);
+        sn_json_u64(json, "lost", losses[i].lost_count);
+        sn_json_close(json);
+    }
+    sn_json_close(json);
+}
+
+static void write_outcome(struct sn_json *json, const struct sonde_tracer *tracer, size_t index)
+{
+    struct sonde_trace_stats stats;
+    sonde_tracer_stats(tracer, index, &stats);
+    sn_json_object(json, NULL);
+    sn_json_u64(json, "pid", stats.pid);
+    sn_json_text(json, "runtime", stats.runtime);
+    sn_json_text(json, "file", stats.output);
+    sn_json_u64(json, "files", stats.file_count);
+    sn_json_u64(json, "bytes", stats.byte_count);
+    sn_json_bool(json, "raw", stats.is_raw);
+    sn_json_bool(json, "stacks", stats.has_stacks);
+    sn_json_u64(json, "bufferMB", stats.buffer_mb);
+    sn_json_real(json, "durationSeconds", (double)(stats.duration_ns / 1000000u) / 1000);
+    sn_json_u64(json, "events", stats.event_count);
+    sn_json_u64(json, "lost", stats.lost_count);
+    write_losses(json, tracer, index);
+    sn_json_u64(json, "damages", stats.damage_count);
+    sn_json_real(json, "targetCpuSeconds", (double)stats.target_cpu_ns / 1e9);
+    sn_json_real(json, "tracingCpuSeconds", (double)stats.tracing_cpu_ns / 1e9);
+    sn_json_text(json, "status", sonde_status_name(stats.status));
+    sn_json_text(json, "message", stats.message);
+    sn_json_text(json, "stoppedBy", stats.stop_cause);
+    int child = sonde_tracer_child_status(tracer, index);
+    if (child >= 0)
+        sn_json_i64(json, "exitCode",
+                    WIFEXITED(child) ? WEXITSTATUS(child) : 128 + WTERMSIG(child));
+    sn_json_close(json);
+}
+
+/* The one line that every command which touches a target ends with. */
+static void print_last_line(const struct sonde_trace_stats *stats)
+{
+    char text[5][32];
+    (void)fprintf(stderr, "pid %" PRIu32 " (.NET %s): %s, %s events, %s lost, %s; ", stats->pid,
+                  stats->runtime, sn_text_duration(stats->duration_ns, text[0]),
+                  sn_text_count(stats->event_count, text[1]),
+                  sn_text_count(stats->lost_count, text[2]),
+                  sn_text_bytes(stats->byte_count, text[3]));
+    (void)fprintf(stderr, "the target spent %s of its %s CPU writing events out",
+                  sn_text_duration(stats->tracing_cpu_ns, text[3]),
+                  sn_text_duration(stats->target_cpu_ns, text[4]));
+    if (stats->buffer_mb < 256)
+        (void)fprintf(stderr, "; buffer %" PRIu32 " MB", stats->buffer_mb);
+    (void)fputc('\n', stderr);
+}
+
+static void print_losses(const struct sonde_tracer *tracer, size_t index)
+{
+    struct sonde_thread_loss losses[LOSSES_SHOWN];
+    size_t count = sonde_tracer_losses(tracer, index, losses, LOSSES_SHOWN);
+    if (!count)
+        return;
+    (void)fputs("lost by thread:", stderr);
+    for (size_t i = 0; i < count && i < LOSSES_SHOWN; i++)
+        (void)fprintf(stderr, " %" PRIu64 " (%" PRIu64 ")", losses[i].thread_id,
+                      losses[i].lost_count);
+    (void)fprintf(
+        stderr,
+        "%s\nto lose less: --no-stacks, fewer events (--events), or a larger --buffersize\n",
+        count > LOSSES_SHOWN ? " ..." : "");
+}
+
+static void print_outcome(const struct session *session, size_t index)
+{
+    struct sonde_trace_stats stats;
+    sonde_tracer_stats(session->tracer, index, &stats);
+    if (!session->run->json) {
+        sn_terminal_put(stdout, SN_STYLE_BOLD, stats.output);
+        (void)putchar('\n');
+        (void)fflush(stdout);
+    }
+    if (stats.status != SONDE_OK) {
+        (void)fputs("incomplete: ", stderr);
+        sn_terminal_put(stderr, SN_STYLE_WARN, stats.message);
+        (void)fputc('\n', stderr);
+    }
+    if (session->run->options.no_stacks && stats.has_stacks)
+        (void)fputs(
+            "this runtime cannot leave stacks out (.NET 9 and later can): they are in the file\n",
+            stderr);
+    if (stats.stop_cause[0])
+        (void)fprintf(stderr, "stopped by: %s\n", stats.stop_cause);
+    print_losses(session->tracer, index);
+    print_last_line(&stats);
+}
+
+static int finish(const struct session *session)
+{
+    int code = SN_EXIT_DONE;
+    SN_AUTO(sn_buf_done) struct sn_buf out = sn_buf_with_limit(OUTPUT_LIMIT);
+    struct sn_json json = sn_json_to(&out);
+    sn_json_array(&json, NULL);
+    for (size_t i = 0; i < sonde_tracer_count(session->tracer); i++) {
+        struct sonde_trace_stats stats;
+        sonde_tracer_stats(session->tracer, i, &stats);
+        write_outcome(&json, session->tracer, i);
+        print_outcome(session, i);
+        if (stats.status != SONDE_OK || stats.damage_count)
+            code = stats.byte_count ? SN_EXIT_PARTIAL : sn_command_exit_code(stats.status);
+    }
+    sn_json_close(&json);
+    if (session->run->json && !sn_terminal_flush(&out))
+        return SN_EXIT_FAILED;
+    return code;
+}
+
+/* SIGINT, SIGTERM and SIGHUP become readable instead of ending us. */
+static int open_signals(struct session *session, struct sonde_error *err)
+{
+    sigset_t set;
+    (void)sigemptyset(&set);
+    (void)sigaddset(&set, SIGINT);
+    (void)sigaddset(&set, SIGTERM);
+    (void)sigaddset(&set, SIGHUP);
+    if (sigprocmask(SIG_BLOCK, &set, NULL) != 0)
+        return sn_fail_errno(err, "cannot block signals");
+    session->signals = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
+    return session->signals < 0 ? sn_fail_errno(err, "cannot watch signals") : SONDE_OK;
+}
+
+static void tracer_free_auto(struct sonde_tracer **slot)
+{
+    sonde_tracer_free(*slot);
+}
+
+int sn_trace_run(const struct sn_trace_run *run)
+{
+    struct sonde_error err = {0};
+    __attribute__((cleanup(tracer_free_auto))) struct sonde_tracer *tracer = NULL;
+    struct session session = {.run = run, .signals = -1};
+    if (sonde_tracer_new(&tracer, &err) != SONDE_OK || open_signals(&session, &err) != SONDE_OK)
+        return sn_command_fail(&err);
+    session.tracer = tracer;
+    session.is_live = isatty(STDERR_FILENO) && !run->command;
+    session.reads_keys = isatty(STDIN_FILENO) && !run->command;
+    if (start_all(&session, &err) < 0)
+        return sn_command_fail(&err);
+    session.deadline_ns = run->duration_ns ? sn_clock_deadline(run->duration_ns) : UINT64_MAX;
+    if (drive(&session, &err) != SONDE_OK)
+        return sn_command_fail(&err);
+    int code = finish(&session);
+    sn_close(session.signals);
+    return code;
+}

@@ -1,0 +1,26 @@
+/* Running a trace in front of a person: signals, the live line, the last line. */
+#ifndef SN_CLI_TRACE_RUN_H
+#define SN_CLI_TRACE_RUN_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "sonde/trace.h"
+
+#define SN_TRACE_TARGETS_MAX 128u
+
+struct sn_trace_run {
+    uint32_t pids[SN_TRACE_TARGETS_MAX];
+    size_t pid_count;
+    char *const *command; /* NULL: none */
+    const char *output;   /* NULL: a name made of the process's */
+    uint64_t duration_ns; /* 0: until stopped */
+    bool json;
+    struct sonde_trace_options options; /* but for `output` */
+};
+
+/* Returns the exit code. */
+int sn_trace_run(const struct sn_trace_run *run);
+
+#endif
