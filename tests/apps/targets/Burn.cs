@@ -1,0 +1,53 @@
+// Busy threads with deep stacks among parked ones: burn [threads=2] [parked=0] [depth=40]
+using System.Runtime.CompilerServices;
+
+namespace Targets;
+
+internal static class Burn
+{
+    private static long s_sink;
+
+    public static void Start(Stage stage)
+    {
+        int depth = stage.Number("depth", 40);
+
+        for (int i = 0; i < stage.Number("threads", 2); i++)
+            stage.Spawn($"burn-{i}", () => BurnUntilStopped(stage, depth));
+        for (int i = 0; i < stage.Number("parked", 0); i++)
+            stage.Spawn($"parked-{i}", () => Descend(depth, () => stage.Stopping.WaitHandle.WaitOne() ? 1 : 0));
+    }
+
+    /// <summary>Stays at the bottom for some milliseconds, so that nearly every sample is a deep one.</summary>
+    private static void BurnUntilStopped(Stage stage, int depth)
+    {
+        while (!stage.IsStopping)
+            s_sink += Descend(depth, Compute);
+    }
+
+    // Three methods call each other in turn, so that a stack shows more than one name. The addition
+    // after each call keeps the jit from turning it into a jump.
+    [MethodImpl(MethodImplOptions.NoInlining)]
+    private static long Descend(int depth, Func<long> leaf) =>
+        depth <= 1 ? leaf() : DescendLeft(depth - 1, leaf) + 1;
+
+    [MethodImpl(MethodImplOptions.NoInlining)]
+    private static long DescendLeft(int depth, Func<long> leaf) =>
+        depth <= 1 ? leaf() : DescendRight(depth - 1, leaf) + 2;
+
+    [MethodImpl(MethodImplOptions.NoInlining)]
+    private static long DescendRight(int depth, Func<long> leaf) =>
+        depth <= 1 ? leaf() : Descend(depth - 1, leaf) + 3;
+
+    [MethodImpl(MethodImplOptions.NoInlining)]
+    private static long Compute()
+    {
+        ulong state = 88172645463325252;
+        for (int i = 0; i < 2_000_000; i++)
+        {
+            state ^= state << 13;
+            state ^= state >> 7;
+            state ^= state << 17;
+        }
+        return (long)state;
+    }
+}
