@@ -10,6 +10,7 @@
 #ifdef __cplusplus
 extern "C" {
 #endif
+#pragma GCC visibility push(default)
 
 enum sonde_verdict {
     SONDE_CHECK_YES,
@@ -31,6 +32,7 @@ typedef void sonde_finding_fn(void *user, const struct sonde_finding *finding);
 /* Everything about this machine and user; `pid` 0 for no process, else also about that one. */
 int sonde_check(uint32_t pid, sonde_finding_fn *each, void *user, struct sonde_error *err);
 
+#pragma GCC visibility pop
 #ifdef __cplusplus
 }
 #endif

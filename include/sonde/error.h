@@ -7,6 +7,7 @@
 #ifdef __cplusplus
 extern "C" {
 #endif
+#pragma GCC visibility push(default)
 
 /* 0 is success, negative failed, positive is no failure but not the ordinary way on. */
 enum sonde_status {
@@ -41,6 +42,7 @@ struct sonde_error {
 /* A word for a status, such as "truncated"; never NULL. */
 const char *sonde_status_name(int status);
 
+#pragma GCC visibility pop
 #ifdef __cplusplus
 }
 #endif

@@ -11,6 +11,7 @@
 #ifdef __cplusplus
 extern "C" {
 #endif
+#pragma GCC visibility push(default)
 
 /* One kind of event in the file. Borrowed from the summary; later versions add fields at the end.
  */
@@ -67,6 +68,7 @@ const struct sonde_event_kind *sonde_summary_kind(const struct sonde_summary *su
 size_t sonde_summary_damage_count(const struct sonde_summary *summary);
 const struct sonde_damage *sonde_summary_damage(const struct sonde_summary *summary, size_t index);
 
+#pragma GCC visibility pop
 #ifdef __cplusplus
 }
 #endif

@@ -10,6 +10,7 @@
 #ifdef __cplusplus
 extern "C" {
 #endif
+#pragma GCC visibility push(default)
 
 /* Borrowed from the list; read only. Strings are UTF-8 as far as the process wrote UTF-8, never
  * NULL, and come from the process: escape them for wherever they go. Later versions add fields at
@@ -49,6 +50,7 @@ const struct sonde_process *sonde_process_list_get(const struct sonde_process_li
  * several. */
 int sonde_process_find(const char *name, uint32_t *ret_pid, struct sonde_error *err);
 
+#pragma GCC visibility pop
 #ifdef __cplusplus
 }
 #endif

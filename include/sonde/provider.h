@@ -12,6 +12,7 @@
 #ifdef __cplusplus
 extern "C" {
 #endif
+#pragma GCC visibility push(default)
 
 /* One provider, as the runtime is asked for it. */
 struct sonde_provider {
@@ -67,6 +68,7 @@ const struct sonde_provider *sonde_provider_set_get(const struct sonde_provider_
 /* What the chosen profiles want enumerated at the end; 0: they do not care. */
 uint64_t sonde_provider_set_rundown(const struct sonde_provider_set *set);
 
+#pragma GCC visibility pop
 #ifdef __cplusplus
 }
 #endif

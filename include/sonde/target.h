@@ -11,6 +11,7 @@
 #ifdef __cplusplus
 extern "C" {
 #endif
+#pragma GCC visibility push(default)
 
 /* One variable "NAME=value"; borrowed. */
 typedef void sonde_variable_fn(void *user, const char *variable, size_t size);
@@ -31,6 +32,7 @@ enum sonde_dump_type {
 int sonde_target_dump(uint32_t pid, enum sonde_dump_type type, const char *path,
                       uint64_t timeout_ns, struct sonde_error *err);
 
+#pragma GCC visibility pop
 #ifdef __cplusplus
 }
 #endif

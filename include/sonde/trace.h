@@ -15,6 +15,7 @@
 #ifdef __cplusplus
 extern "C" {
 #endif
+#pragma GCC visibility push(default)
 
 /* Set `size` to sizeof; zero the rest for the defaults. Everything is borrowed until the start
  * returns. */
@@ -99,6 +100,7 @@ size_t sonde_tracer_losses(const struct sonde_tracer *tracer, size_t index,
 /* Exit status of a launched program once it has ended, as waitpid gives it; -1 before. */
 int sonde_tracer_child_status(const struct sonde_tracer *tracer, size_t index);
 
+#pragma GCC visibility pop
 #ifdef __cplusplus
 }
 #endif

@@ -1,0 +1,71 @@
+# The front door. What builds is in CMakeLists.txt and CMakePresets.json, what checks and runs in tools/.
+MAKEFLAGS += --no-print-directory
+PREFIX ?= /usr/local
+# What `make fuzz` gives each target.
+SECONDS ?= 60
+
+.PHONY: all run test check soak fuzz bench event-table oracle-digests format install clean help
+.PHONY: dev asan release check-format check-layers check-names check-sizes check-hardening check-tidy
+
+all: release ## build/sonde and build/libsonde.so, as people install them (the default)
+	@ln -sfn release/sonde build/sonde
+	@ln -sfn release/libsonde.so build/libsonde.so
+
+run: ## installs what is missing, builds, traces a sample service and says what to try next
+	@tools/install run
+	@$(MAKE) all
+	@tools/demo
+
+test: ## installs what is missing, builds, checks, runs every suite: the gate
+	@tools/install test
+	@$(MAKE) dev asan all
+	@tools/run-tests
+
+check: check-format check-layers check-names check-sizes check-hardening check-tidy ## formatter, layers, names, sizes, hardening, clang-tidy
+
+soak: all ## the long versions of what `make test` samples
+	@tests/soak/run
+
+fuzz: ## every fuzz target for SECONDS=60 each
+	@tools/install fuzz
+	@tools/fuzz $(SECONDS)
+
+bench: all ## sonde and its peers in turns, with ratios
+	@bench/run
+
+event-table: ## writes src/clr/runtime_events_table.c again, from the runtimes' own manifests
+	@tools/event-table/generate
+
+oracle-digests: ## asks TraceEvent again what is in the recordings
+	@tests/interop/regenerate
+
+format: ## formats every C file
+	@tools/check-format --fix
+
+install: all ## to PREFIX=/usr/local, below DESTDIR if that is given
+	install -d $(DESTDIR)$(PREFIX)/bin $(DESTDIR)$(PREFIX)/lib $(DESTDIR)$(PREFIX)/include/sonde \
+		$(DESTDIR)$(PREFIX)/share/man/man1
+	install -m 755 build/release/sonde $(DESTDIR)$(PREFIX)/bin
+	cp -P build/release/libsonde.so* $(DESTDIR)$(PREFIX)/lib
+	install -m 644 include/sonde/*.h $(DESTDIR)$(PREFIX)/include/sonde
+	install -m 644 docs/man/*.1 $(DESTDIR)$(PREFIX)/share/man/man1
+
+clean: ## removes build/
+	rm -rf build
+
+help: ## this list
+	@awk -F ': .*## |:.*## ' '/^[a-z-]+:.*## / { printf "  make %-16s %s\n", $$1, $$2 }' Makefile
+
+dev asan release: %: build/%/build.ninja
+	@cmake --build --preset $@
+
+# Ninja runs cmake again by itself when a CMakeLists.txt changes, but does not know of presets.
+build/%/build.ninja: CMakePresets.json
+	@tools/install $(if $(filter release,$*),build,test)
+	@cmake --preset $* > /dev/null
+	@touch $@
+
+check-names check-tidy: dev
+check-hardening: release
+check-format check-layers check-names check-sizes check-hardening check-tidy:
+	@tools/$@
