@@ -43,7 +43,7 @@ struct sonde_trace_stats {
     bool is_ended;
     int status;             /* how it ended; SONDE_OK, SONDE_E_GONE (the target died) ... */
     const char *message;    /* the cause when it did not end well, or "" */
-    const char *stop_cause; /* "stopping event" and the like, or "" */
+    const char *stop_cause; /* "stopping event", "request", or "" when it ended by itself */
     const char *output;     /* the present file */
     const char *runtime;    /* the target's version */
     uint64_t duration_ns;

@@ -90,7 +90,7 @@ static int open_file(struct sn_cpu_record *record, uint32_t pid, const char *pat
 {
     record->fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
     if (record->fd < 0)
-        return sn_fail_errno(err, "cannot write '%s'", path);
+        return sn_fail(err, SONDE_E_SYSTEM, 0, "cannot write '%s'", path);
     sn_buf_format(&record->text, "sonde-cpu 1 pid=%" PRIu32 " clock=monotonic unit=ns\n", pid);
     return SONDE_OK;
 }

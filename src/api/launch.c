@@ -22,6 +22,7 @@
 struct sn_launch {
     pid_t child;
     int status; /* -1 while it runs */
+    bool is_resumed;
     struct sn_ipc_port *port;
     struct sn_ipc_route route;
     struct sn_loop *loop;
@@ -142,6 +143,11 @@ void sn_launch_free(struct sn_launch *launch)
         sn_ipc_call_cancel(call);
         free(call);
     }
+    /* It has not run an instruction of its own and nobody else would ever let it. */
+    if (!launch->is_resumed && launch->child > 0 && launch->status < 0) {
+        (void)kill(launch->child, SIGKILL);
+        (void)waitpid(launch->child, NULL, 0);
+    }
     sn_ipc_port_free(launch->port);
     (void)sn_launch_status(launch);
     free(launch);
@@ -176,6 +182,7 @@ int sn_launch_resume(struct sn_launch *launch, struct sn_loop *loop, struct sond
     int rc = sn_ipc_resume(&launch->route, err);
     if (rc != SONDE_OK)
         return rc;
+    launch->is_resumed = true;
     launch->loop = loop;
     return sn_ipc_port_watch(launch->port, loop, resume_other, launch, err);
 }

@@ -12,7 +12,9 @@ struct sonde_error;
  * comes back when it has. */
 int sn_launch_new(char *const argv[], struct sn_launch **ret_launch, struct sn_ipc_route *ret_route,
                   struct sonde_error *err);
-void sn_launch_free(struct sn_launch *launch); /* the program goes on */
+
+/* The program goes on, but one that was never resumed is ended. */
+void sn_launch_free(struct sn_launch *launch);
 
 /* Lets the program run, and from now on every other runtime that it starts. */
 int sn_launch_resume(struct sn_launch *launch, struct sn_loop *loop, struct sonde_error *err);

@@ -62,13 +62,30 @@ static const char *keep(struct sonde_process_list *list, const char *text)
     return copy ? copy : "";
 }
 
-/* The assembly in "dotnet app.dll args": what people call a program that hides its entry assembly.
- */
-static const char *name_of(const struct sn_ipc_row *row, const struct sn_proc_facts *facts)
+/* "app" in "dotnet /srv/app.dll --port 80": what people call it. "" when no assembly is named. */
+static void assembly_in(const char *command_line, char *to, size_t size)
 {
+    const char *end = strstr(command_line, ".dll");
+    const char *start = end;
+    to[0] = '\0';
+    while (start && start > command_line && start[-1] != '/' && start[-1] != ' ')
+        start--;
+    if (start && (size_t)(end - start) < size)
+        (void)snprintf(to, size, "%.*s", (int)(end - start), start);
+}
+
+/* The entry assembly by the runtime's own word; else by the command line; else the kernel's name.
+ */
+static const char *name_of(struct sonde_process_list *list, const struct sn_ipc_row *row,
+                           const struct sn_proc_facts *facts)
+{
+    char assembly[128];
     if (row->status == SONDE_OK && row->info.entry_assembly[0])
-        return row->info.entry_assembly;
-    return facts->comm[0] ? facts->comm : row->target.comm;
+        return keep(list, row->info.entry_assembly);
+    assembly_in(facts->command_line, assembly, sizeof(assembly));
+    if (assembly[0] && strcmp(facts->comm, "dotnet") == 0)
+        return keep(list, assembly);
+    return keep(list, facts->comm[0] ? facts->comm : row->target.comm);
 }
 
 static void take_answer(struct sonde_process_list *list, struct sonde_process *process,
@@ -108,7 +125,7 @@ static void fill(struct sonde_process_list *list, const struct sn_ipc_row *row)
         .pid = pid,
         .ns_pid = (uint32_t)row->target.ns_pid,
         .uid = row->target.uid,
-        .name = keep(list, name_of(row, &facts)),
+        .name = name_of(list, row, &facts),
         .runtime = "",
         .user = keep(list, facts.user),
         .container = keep(list, facts.container),

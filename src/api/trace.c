@@ -25,6 +25,10 @@
 /* The runtime filters event ids itself from this version on. */
 #define FILTERING_MAJOR 10u
 
+/* How long a launched program may take to end after its stream did, and how often to look. */
+#define CHILD_WAIT_NS (5ull * SN_NS_PER_SECOND)
+#define CHILD_LOOK_NS (10ull * SN_NS_PER_MS)
+
 int sonde_tracer_new(struct sonde_tracer **ret_tracer, struct sonde_error *err)
 {
     SN_AUTO(sn_free) struct sonde_tracer *tracer = calloc(1, sizeof(*tracer));
@@ -41,6 +45,7 @@ static void free_trace(struct sn_trace *trace)
 {
     if (!trace)
         return;
+    sn_loop_untimer(&trace->child_wait);
     sn_road_free(trace->road);
     sn_trace_output_free(trace->output);
     sn_cpu_record_free(trace->cpu);
@@ -321,8 +326,9 @@ static void end_trace(struct sn_trace *trace)
 {
     struct sn_eventpipe_state state;
     sn_eventpipe_state(trace->source, &state);
-    trace->err = *state.err;
-    trace->status = trace->source->status;
+    if (!trace->err.status)
+        trace->err = *state.err;
+    trace->status = trace->err.status ? trace->err.status : trace->source->status;
     int rc = sn_road_finish(trace->road, &trace->err);
     if (trace->status == SONDE_OK)
         trace->status = rc;
@@ -348,6 +354,25 @@ static bool output_is_broken(const struct sn_trace *trace)
     return false;
 }
 
+static void look_again(struct sn_timer *timer)
+{
+    (void)timer; /* the turn that this timer causes does the looking */
+}
+
+/* A stream ends a moment before its process does; the exit status is worth that moment. */
+static bool waits_for_child(struct sn_trace *trace)
+{
+    if (!trace->launch || trace->stop_cause[0] || trace->source->status != SONDE_OK ||
+        sn_launch_status(trace->launch) >= 0)
+        return false;
+    uint64_t now = sn_clock_monotonic_ns();
+    if (!trace->child_deadline_ns)
+        trace->child_deadline_ns = now + CHILD_WAIT_NS;
+    trace->child_wait.expired = look_again;
+    sn_loop_timer(sn_road_loop(trace->road), &trace->child_wait, now + CHILD_LOOK_NS);
+    return now < trace->child_deadline_ns;
+}
+
 static void tend_trace(struct sn_trace *trace)
 {
     if (trace->is_ended)
@@ -357,9 +382,12 @@ static void tend_trace(struct sn_trace *trace)
         trace->stop_cause = "stopping event";
         sn_road_stop(trace->road);
     }
-    if (output_is_broken(trace))
+    if (output_is_broken(trace)) {
+        (void)sn_trace_output_finish(trace->output, &trace->err); /* says why */
         sn_eventpipe_abandon(trace->source);
-    if (sn_road_is_done(trace->road) && sn_trace_output_is_idle(trace->output))
+    }
+    if (sn_road_is_done(trace->road) && sn_trace_output_is_idle(trace->output) &&
+        !waits_for_child(trace))
         end_trace(trace);
 }
 
@@ -384,10 +412,13 @@ int sonde_tracer_turn(struct sonde_tracer *tracer, struct sonde_error *err)
 void sonde_tracer_stop(struct sonde_tracer *tracer)
 {
     for (size_t i = 0; i < tracer->count; i++) {
+        struct sn_trace *trace = tracer->traces[i];
         if (tracer->is_stopping)
-            sn_eventpipe_abandon(tracer->traces[i]->source);
+            sn_eventpipe_abandon(trace->source);
         else
-            sn_road_stop(tracer->traces[i]->road);
+            sn_road_stop(trace->road);
+        if (!trace->stop_cause[0])
+            trace->stop_cause = "request";
     }
     tracer->is_stopping = true;
 }

@@ -6,12 +6,12 @@
 #include <stdint.h>
 #include <sys/types.h>
 
+#include "base/loop.h"
 #include "sonde/trace.h"
 #include "source/ipc/call.h"
 
 struct sn_cpu_record;
 struct sn_launch;
-struct sn_loop;
 struct sn_road;
 struct sn_source;
 struct sn_trace_output;
@@ -22,9 +22,11 @@ struct sn_trace {
     char runtime[32];
     unsigned major;
     uint32_t buffer_mb;
-    struct sn_launch *launch; /* owns; NULL when the process was running already */
-    struct sn_road *road;     /* owns */
-    struct sn_source *source; /* borrows from the road */
+    struct sn_launch *launch;   /* owns; NULL when the process was running already */
+    struct sn_timer child_wait; /* looks again whether the launched program has ended */
+    uint64_t child_deadline_ns; /* 0: its stream has not ended yet */
+    struct sn_road *road;       /* owns */
+    struct sn_source *source;   /* borrows from the road */
     struct sn_trace_output *output;
     struct sn_cpu_record *cpu;
     bool is_raw;

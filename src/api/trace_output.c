@@ -272,7 +272,7 @@ static int open_first(struct sn_trace_output *output, struct sonde_error *err)
         return sn_fail(err, SONDE_E_NOMEM, 0, "no memory for a file name");
     SN_AUTO(sn_close) int fd = open(output->path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
     if (fd < 0)
-        return sn_fail_errno(err, "cannot write '%s'", output->path);
+        return sn_fail(err, SONDE_E_SYSTEM, 0, "cannot write '%s'", output->path);
     if (output->options.is_raw) {
         output->fd = sn_take_fd(&fd);
         output->file_count = 1;
@@ -327,7 +327,7 @@ int sn_trace_output_tap(void *user, const void *bytes, size_t size, struct sonde
     struct sn_trace_output *output = user;
     int rc = sn_file_write_all(output->fd, bytes, size, NULL);
     if (rc != SONDE_OK)
-        return sn_fail_errno(err, "cannot write '%s'", output->path);
+        return sn_fail(err, SONDE_E_SYSTEM, 0, "cannot write '%s'", output->path);
     output->earlier_bytes += size;
     return SONDE_OK;
 }

@@ -60,7 +60,7 @@ int sn_file_write_all(int fd, const void *bytes, size_t size, struct sonde_error
         if (wrote < 0 && errno == EINTR)
             continue;
         if (wrote < 0)
-            return sn_fail_errno(err, "cannot write");
+            return sn_fail(err, SONDE_E_SYSTEM, 0, "cannot write");
         at += wrote;
         size -= (size_t)wrote;
     }

@@ -15,6 +15,7 @@ struct sn_loop {
     unsigned watch_count;
     bool stopped;
     struct sn_timer *timers; /* soonest first */
+    uint64_t round_ns;       /* timers up to here are being expired; 0 outside of that */
 
     /* The batch being delivered; unwatch clears the entries of a watch that goes away in the
      * middle. */
@@ -79,6 +80,8 @@ void sn_loop_unwatch(struct sn_watch *watch)
 void sn_loop_timer(struct sn_loop *loop, struct sn_timer *timer, uint64_t due_ns)
 {
     sn_loop_untimer(timer);
+    if (due_ns <= loop->round_ns)
+        due_ns = loop->round_ns + 1; /* the next turn's: a timer that re-arms itself yields */
     struct sn_timer **at = &loop->timers;
     while (*at && (*at)->due_ns <= due_ns)
         at = &(*at)->next;
@@ -103,11 +106,13 @@ void sn_loop_untimer(struct sn_timer *timer)
 static void expire_timers(struct sn_loop *loop)
 {
     uint64_t now = sn_clock_monotonic_ns();
+    loop->round_ns = now;
     while (loop->timers && loop->timers->due_ns <= now) {
         struct sn_timer *timer = loop->timers;
         sn_loop_untimer(timer);
         timer->expired(timer);
     }
+    loop->round_ns = 0;
 }
 
 static void deliver(struct sn_loop *loop)

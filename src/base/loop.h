@@ -61,7 +61,7 @@ int sn_loop_turn(struct sn_loop *loop, uint64_t deadline_ns, struct sonde_error 
 int sn_loop_fd(const struct sn_loop *loop);
 int sn_loop_wait_ms(const struct sn_loop *loop);
 
-/* Makes sn_loop_run return after the present callback. */
+/* Makes sn_loop_run return after the present turn. */
 void sn_loop_stop(struct sn_loop *loop);
 
 #endif

@@ -102,7 +102,7 @@ static bool is_printable(uint32_t point)
         return false;
     /* Marks that reorder or hide what stands beside them. */
     bool reorders = (point >= 0x200B && point <= 0x200F) || (point >= 0x2028 && point <= 0x202E) ||
-                    (point >= 0x2060 && point <= 0x206F) || point == 0xFEFF;
+                    (point >= 0x2060 && point <= 0x206F) || point == 0xFEFF || point == 0x061C;
     return !reorders;
 }
 

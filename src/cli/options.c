@@ -16,12 +16,14 @@ static bool parse_clock_duration(const char *text, uint64_t *ret_ns)
     while (*text) {
         size_t size = strcspn(text, ":");
         char number[12] = "";
-        if (count == 4 || size >= sizeof(number))
+        bool is_last = text[size] != ':';
+        if (count == 4 || size >= sizeof(number) || strspn(text, "0123456789") != size ||
+            (!is_last && !text[size + 1]))
             return false;
         memcpy(number, text, size);
-        if (!sn_text_to_u64(number, 1000000, &parts[count++]))
+        if (!sn_text_to_u64(number, 100000, &parts[count++]))
             return false;
-        text += size + (text[size] == ':');
+        text += size + !is_last;
     }
     uint64_t seconds = 0;
     static const uint64_t weights[] = {86400, 3600, 60, 1};
@@ -68,6 +70,8 @@ bool sn_option_parse_duration(const char *text, uint64_t *ret_ns)
         if (!ns || !sn_text_to_u64(number, 100000000000ull, &value) || value > UINT64_MAX / ns / 4)
             return false;
         total += value * ns;
+        if (total > UINT64_MAX / 2)
+            return false;
         text += letters;
     }
     *ret_ns = total;
@@ -84,15 +88,17 @@ bool sn_option_parse_bytes(const char *text, uint64_t *ret_bytes)
                  {"G", 1000000000}, {"GB", 1000000000}, {"KiB", 1u << 10}, {"MiB", 1u << 20},
                  {"GiB", 1u << 30}};
     size_t digits = strspn(text, "0123456789");
-    char number[16] = "";
+    char number[20] = "";
     uint64_t value = 0;
     if (!digits || digits >= sizeof(number))
         return false;
     memcpy(number, text, digits);
-    if (!sn_text_to_u64(number, UINT64_MAX >> 32, &value))
+    if (!sn_text_to_u64(number, UINT64_MAX, &value))
         return false;
     for (size_t i = 0; i < sizeof(units) / sizeof(*units); i++) {
         if (strcmp(units[i].name, text + digits) == 0) {
+            if (value > INT64_MAX / units[i].bytes)
+                return false;
             *ret_bytes = value * units[i].bytes;
             return true;
         }

@@ -229,6 +229,15 @@ static void write_losses(struct sn_json *json, const struct sonde_tracer *tracer
     sn_json_close(json);
 }
 
+/* As a shell would say it; -1 when there is no such child or it still runs. */
+static int child_exit_code(const struct sonde_tracer *tracer, size_t index)
+{
+    int status = sonde_tracer_child_status(tracer, index);
+    if (status < 0)
+        return -1;
+    return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+}
+
 static void write_outcome(struct sn_json *json, const struct sonde_tracer *tracer, size_t index)
 {
     struct sonde_trace_stats stats;
@@ -252,10 +261,9 @@ static void write_outcome(struct sn_json *json, const struct sonde_tracer *trace
     sn_json_text(json, "status", sonde_status_name(stats.status));
     sn_json_text(json, "message", stats.message);
     sn_json_text(json, "stoppedBy", stats.stop_cause);
-    int child = sonde_tracer_child_status(tracer, index);
+    int child = child_exit_code(tracer, index);
     if (child >= 0)
-        sn_json_i64(json, "exitCode",
-                    WIFEXITED(child) ? WEXITSTATUS(child) : 128 + WTERMSIG(child));
+        sn_json_i64(json, "exitCode", child);
     sn_json_close(json);
 }
 
@@ -310,8 +318,14 @@ static void print_outcome(const struct session *session, size_t index)
         (void)fputs(
             "this runtime cannot leave stacks out (.NET 9 and later can): they are in the file\n",
             stderr);
-    if (stats.stop_cause[0])
-        (void)fprintf(stderr, "stopped by: %s\n", stats.stop_cause);
+    if (strcmp(stats.stop_cause, "stopping event") == 0)
+        (void)fputs("stopped by the stopping event\n", stderr);
+    int child = child_exit_code(session->tracer, index);
+    if (child > 0)
+        (void)fprintf(stderr, "'%s' ended with %d\n", session->run->command[0], child);
+    else if (session->run->command && child < 0)
+        (void)fprintf(stderr, "'%s' goes on as pid %" PRIu32 "\n", session->run->command[0],
+                      stats.pid);
     print_losses(session->tracer, index);
     print_last_line(&stats);
 }
@@ -329,6 +343,9 @@ static int finish(const struct session *session)
         print_outcome(session, i);
         if (stats.status != SONDE_OK || stats.damage_count)
             code = stats.byte_count ? SN_EXIT_PARTIAL : sn_command_exit_code(stats.status);
+        else if (child_exit_code(session->tracer, i) > 0)
+            code = child_exit_code(session->tracer,
+                                   i); /* ours went well: the program's own word counts */
     }
     sn_json_close(&json);
     if (session->run->json && !sn_terminal_flush(&out))

@@ -1,5 +1,6 @@
 #include "flow/queue.h"
 
+#include <errno.h>
 #include <pthread.h>
 #include <stdbool.h>
 #include <stdlib.h>
@@ -206,8 +207,10 @@ int sn_queue_new(struct sn_sink *inner, size_t limit_bytes, struct sn_sink **ret
     int rc = pthread_create(&queue->worker, NULL, work, queue);
     queue->has_worker = rc == 0;
     if (rc != 0) {
+        const char *name = inner->ops->name;
         free_queue(&queue->sink);
-        return sn_fail(err, SONDE_E_SYSTEM, 0, "cannot start a thread for '%s'", inner->ops->name);
+        errno = rc;
+        return sn_fail(err, SONDE_E_SYSTEM, 0, "cannot start a thread for '%s'", name);
     }
     *ret_sink = &queue->sink;
     return SONDE_OK;

@@ -40,10 +40,10 @@ static bool keep(struct sn_nettrace_stacks *stacks, uint32_t id, const uint8_t *
     if (!reach(stacks, id))
         return false;
     struct sn_nettrace_stack stack = {.offset = (uint32_t)stacks->bytes.size, .size = size};
-    if (size)
-        sn_buf_append(&stacks->bytes, bytes, size);
-    if (stacks->bytes.failed)
+    /* One more byte, so that even an empty stack is somewhere. */
+    if (!sn_buf_reserve(&stacks->bytes, (size_t)size + 1))
         return false;
+    sn_buf_append(&stacks->bytes, bytes, size);
     memcpy(stacks->entries.bytes + (size_t)(id - stacks->first) * sizeof(stack), &stack,
            sizeof(stack));
     return true;

@@ -18,32 +18,53 @@ void sn_payload_start(struct sn_payload *payload, const struct sn_event *event)
     payload->levels[0].is_array = false;
 }
 
-/* Bytes up to a zero of `unit` bytes; the zero is eaten and not part of the value. */
+/* Whether one of the four 16-bit units in `word` is zero. */
+static bool has_zero_unit(uint64_t word)
+{
+    return ((word - 0x0001000100010001u) & ~word & 0x8000800080008000u) != 0;
+}
+
+/* The first 16-bit zero at or behind `at`, in steps of a unit; `end` when there is none. */
+static const uint8_t *find_zero_unit(const uint8_t *at, const uint8_t *end)
+{
+    for (; end - at >= 8; at += 8) {
+        uint64_t word;
+        memcpy(&word, at, sizeof(word));
+        if (has_zero_unit(word))
+            break;
+    }
+    for (; end - at >= 2; at += 2) {
+        if (at[0] == 0 && at[1] == 0)
+            return at;
+    }
+    return end;
+}
+
+/* Text up to its zero of `unit` bytes, which is eaten and not part of the value. */
 static void read_text(struct sn_cursor *cur, size_t unit, struct sn_value *value)
 {
     const uint8_t *start = cur->at;
-    const uint8_t *at = start;
-    for (;; at += unit) {
-        if ((size_t)(cur->end - at) < unit) {
-            cur->bad = true;
-            return;
-        }
-        if (at[0] == 0 && (unit == 1 || at[1] == 0))
-            break;
+    size_t left = sn_cursor_left(cur);
+    const uint8_t *zero = unit == 2 ? find_zero_unit(start, cur->end)
+                          : left    ? memchr(start, 0, left)
+                                    : NULL;
+    if (!zero || zero == cur->end) {
+        cur->bad = true;
+        return;
     }
     value->kind = unit == 1 ? SN_VALUE_TEXT8 : SN_VALUE_TEXT16;
     value->bytes = start;
-    value->size = (uint32_t)(at - start);
-    cur->at = at + unit;
+    value->size = (uint32_t)(zero - start);
+    cur->at = zero + unit;
 }
 
 static void read_bytes(struct sn_cursor *cur, uint64_t size, uint8_t kind, struct sn_value *value)
 {
     value->kind = kind;
     value->size = (uint32_t)size;
-    value->bytes = size <= sn_cursor_left(cur) ? sn_cursor_bytes(cur, (size_t)size) : NULL;
-    if (!value->bytes)
+    if (size > sn_cursor_left(cur))
         cur->bad = true;
+    value->bytes = sn_cursor_bytes(cur, (size_t)size);
 }
 
 static void read_real(struct sn_cursor *cur, size_t width, struct sn_value *value)
@@ -123,6 +144,9 @@ static int read_array(struct sn_payload *payload, uint64_t count, struct sn_valu
     case SN_TYPE_CHAR16: read_bytes(&payload->cur, count * 2, SN_VALUE_TEXT16, value); break;
     default: return open_level(payload, value->field, count, value);
     }
+    if (!count && !payload->steps_left)
+        return SONDE_E_FORMAT;
+    payload->steps_left -= !count; /* nothing eats no bytes, so something else must bound it */
     return payload->cur.bad ? SONDE_E_TRUNCATED : SONDE_OK;
 }
 

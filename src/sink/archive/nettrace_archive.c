@@ -30,7 +30,7 @@ int sn_nettrace_archive_open(const char *path, uint32_t version, const struct sn
     if (!archive)
         return sn_fail(err, SONDE_E_NOMEM, 0, "no memory for '%s'", path);
     archive->fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
-    int rc = archive->fd < 0 ? sn_fail_errno(err, "cannot write '%s'", path)
+    int rc = archive->fd < 0 ? sn_fail(err, SONDE_E_SYSTEM, 0, "cannot write '%s'", path)
                              : sn_nettrace_writer_new(version, info, write_bytes, archive,
                                                       &archive->writer, err);
     if (rc != SONDE_OK) {

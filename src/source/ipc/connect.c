@@ -28,6 +28,12 @@ enum sn_ipc_reach sn_ipc_socket_look(int dir, const char *name, unsigned uid, in
     return SN_IPC_REACH_OK;
 }
 
+enum sn_ipc_reach sn_ipc_reach_of_unreadable(const struct sn_ipc_target *target)
+{
+    unsigned user = geteuid();
+    return user != 0 && target->uid != user ? SN_IPC_REACH_DENIED : SN_IPC_REACH_HIDDEN;
+}
+
 bool sn_ipc_peer_is(int fd, int pid, unsigned uid)
 {
     struct ucred peer = {0};
@@ -75,8 +81,10 @@ static int open_socket_file(const struct sn_ipc_process *process,
                             struct sonde_error *err)
 {
     SN_AUTO(sn_close) int root = sn_ipc_process_open_root(process);
+    if (root < 0 && errno != EACCES && errno != EPERM)
+        return fail_gone(target, err);
     if (root < 0)
-        return sn_ipc_reach_fail(target, SN_IPC_REACH_HIDDEN, err);
+        return sn_ipc_reach_fail(target, sn_ipc_reach_of_unreadable(target), err);
     SN_AUTO(sn_close)
     int dir = sn_ipc_open_in_root(root, target->directory, O_PATH | O_DIRECTORY);
     if (dir < 0)

@@ -13,6 +13,9 @@ enum sn_ipc_reach sn_ipc_socket_look(int dir, const char *name, unsigned uid, in
 /* Connects and checks who listens. SN_IPC_REACH_HIDDEN: for another reason, in errno. */
 enum sn_ipc_reach sn_ipc_socket_connect(int file, const struct sn_ipc_target *target, int *ret_fd);
 
+/* Why the files of a process cannot be read. */
+enum sn_ipc_reach sn_ipc_reach_of_unreadable(const struct sn_ipc_target *target);
+
 /* Whether the process at the other end, or the one that listens there, is this one. */
 bool sn_ipc_peer_is(int fd, int pid, unsigned uid);
 

@@ -152,12 +152,6 @@ static bool look_for_socket(const struct look *look, int root, struct sn_ipc_tar
     return true;
 }
 
-static enum sn_ipc_reach reach_of_unreadable(const struct sn_ipc_target *target)
-{
-    unsigned user = geteuid();
-    return user != 0 && target->uid != user ? SN_IPC_REACH_DENIED : SN_IPC_REACH_HIDDEN;
-}
-
 /* A dead process has neither root nor environment; its socket may still lie in our own /tmp. */
 static bool look_at_dead(const struct look *look, struct sn_ipc_target *target)
 {
@@ -173,7 +167,7 @@ static bool look_at_living(struct look *look, struct sn_ipc_target *target)
 {
     SN_AUTO(sn_close) int root = sn_ipc_process_open_root(look->process);
     if (root < 0 || !sn_ipc_process_read_environment(look->process, look->environment)) {
-        target->reach = reach_of_unreadable(target);
+        target->reach = sn_ipc_reach_of_unreadable(target);
         return has_runtime(look);
     }
     look->is_off = is_switched_off(look->environment);

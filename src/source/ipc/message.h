@@ -74,12 +74,10 @@ struct sn_ipc_provider {
     const char *name;
     const char *arguments; /* "key=value;key=value"; NULL or "": none */
     uint64_t keywords;
-    uint32_t level; /* 0..5 */
-
-    /* CollectTracing5 only: none means every event. */
-    const uint32_t *event_ids;
+    const uint32_t *event_ids; /* CollectTracing5 only; none means every event */
     size_t event_id_count;
     bool only_listed; /* these ids only; else all but these */
+    uint32_t level;   /* 0..5 */
 };
 
 struct sn_ipc_collect {

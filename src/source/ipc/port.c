@@ -195,6 +195,18 @@ static struct arrival *free_arrival(struct sn_ipc_port *port)
     return NULL;
 }
 
+static void watch_arrival(struct sn_ipc_port *port, struct arrival *arrival)
+{
+    if (!port->loop || arrival->watch.loop)
+        return;
+    if (sn_loop_watch(port->loop, &arrival->watch, EPOLLIN, NULL) != SONDE_OK) {
+        drop_arrival(arrival); /* the runtime will try again */
+        return;
+    }
+    if (!port->overdue.loop)
+        sn_loop_timer(port->loop, &port->overdue, arrival->deadline_ns);
+}
+
 static void accept_one(struct sn_ipc_port *port, int fd)
 {
     struct arrival *arrival = free_arrival(port);
@@ -207,14 +219,8 @@ static void accept_one(struct sn_ipc_port *port, int fd)
     arrival->deadline_ns = sn_clock_deadline(ARRIVAL_NS);
     arrival->watch.fd = fd;
     read_arrival(port, arrival);
-    if (arrival->fd < 0 || !port->loop)
-        return;
-    if (sn_loop_watch(port->loop, &arrival->watch, EPOLLIN, NULL) != SONDE_OK) {
-        drop_arrival(arrival);
-        return;
-    }
-    if (!port->overdue.loop)
-        sn_loop_timer(port->loop, &port->overdue, arrival->deadline_ns);
+    if (arrival->fd == fd) /* has more to say; a callback may have given its place away */
+        watch_arrival(port, arrival);
 }
 
 /* Takes in whoever has connected and reads whatever they have said, without waiting. */
@@ -384,6 +390,10 @@ int sn_ipc_port_watch(struct sn_ipc_port *port, struct sn_loop *loop, sn_ipc_arr
     port->arrived = arrived;
     port->user = user;
     port->watch.fd = port->listener;
+    for (size_t i = 0; i < MOST_ARRIVALS; i++) {
+        if (port->arrivals[i].fd >= 0)
+            watch_arrival(port, &port->arrivals[i]);
+    }
     return sn_loop_watch(loop, &port->watch, EPOLLIN, err);
 }
 

@@ -32,7 +32,7 @@ int sn_ipc_decode_advertisement(const void *bytes, size_t size, struct sn_ipc_ad
                                 struct sonde_error *err);
 
 /* A runtime has connected for the first time; `target` holds its pid as we see it. Called from the
- * loop, or from within any function of the port. */
+ * loop, or from within any function of the port; must not free it. */
 typedef void sn_ipc_arrived_fn(void *user, const struct sn_ipc_target *target,
                                const struct sn_ipc_guid *cookie);
 

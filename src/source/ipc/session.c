@@ -186,6 +186,8 @@ int sn_ipc_session_stop(struct sn_ipc_session *session, struct sn_loop *loop, ui
         .command = SN_IPC_STOP_TRACING,
         .session_id = session->id,
     };
+    if (session->call.is_started)
+        return sn_fail(err, SONDE_E_BUSY, 0, "a stop of this session is pending");
     session->stopped = stopped;
     session->call = (struct sn_ipc_call){.done = stop_answered, .user = session};
     int rc = sn_ipc_call_start(&session->call, loop, &session->route, &request, timeout_ns, err);

@@ -30,12 +30,13 @@ typedef void sn_ipc_session_fn(struct sn_ipc_session *session, int status,
  * thread: the loop's. */
 struct sn_ipc_session {
     /* Once it is open. */
-    int fd; /* owns; the stream, non-blocking, from its first byte on */
     uint64_t id;
-    enum sn_ipc_command command;  /* the one that opened it */
+    int fd; /* owns; the stream, non-blocking, from its first byte on */
+    bool is_open;
     bool filters_applied;         /* false: wanted, but the caller must filter event ids itself */
     bool stacks_off_applied;      /* false: stacks come although they were not wanted */
     bool rundown_keyword_applied; /* false: another rundown comes than was wanted */
+    enum sn_ipc_command command;  /* the one that opened it */
 
     void *user; /* the caller's */
 
@@ -45,7 +46,6 @@ struct sn_ipc_session {
     struct sn_ipc_call call;
     sn_ipc_session_fn *opened;
     sn_ipc_session_fn *stopped;
-    bool is_open;
 };
 
 /* SONDE_OK: `opened` will be called. Otherwise it failed at once and will not be. The timeout is

@@ -13,6 +13,7 @@
 #include "base/err.h"
 #include "base/own.h"
 #include "source/ipc/commands.h"
+#include "source/ipc/connect.h"
 #include "source/ipc/process.h"
 
 #define LARGEST_HOOK (16u << 20)
@@ -62,7 +63,7 @@ static int open_target_file(const struct sn_ipc_target *target, const char *path
         return sn_fail(err, SONDE_E_GONE, 0, "pid %d has ended", target->pid);
     SN_AUTO(sn_close) int root = sn_ipc_process_open_root(&process);
     if (root < 0)
-        return sn_ipc_reach_fail(target, SN_IPC_REACH_HIDDEN, err);
+        return sn_ipc_reach_fail(target, sn_ipc_reach_of_unreadable(target), err);
     SN_AUTO(sn_close) int fd = open_as_user(root, path, target);
     if (fd < 0)
         return sn_fail_errno(err, "pid %d cannot read '%.200s'", target->pid, path);

@@ -1,0 +1,304 @@
+"""What the integration tests share: .NET processes to aim at, sonde to aim with, and a clean room after.
+
+A test file is a unittest module whose last line is `targets.main()`. Everything started here is ended when
+its test ends, however it ends; a target that outlives even that ends by itself.
+"""
+import json
+import os
+import re
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+import unittest
+
+ROOT = os.environ.get("SONDE_ROOT") or os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+SONDE = os.environ.get("SONDE") or os.path.join(ROOT, "build", "dev", "sonde")
+APP = os.path.join(ROOT, "build", "apps", "targets", "targets.dll")
+MAJORS = (8, 9, 10)
+
+RUNTIME = "Microsoft-Windows-DotNETRuntime"
+RUNDOWN = RUNTIME + "Rundown"
+NOBODY = 65534
+
+# How long anything may take before it counts as hanging. Nothing is asserted about how fast it is.
+PATIENCE = 60
+LIFETIME = 150
+
+
+def skip(reason):
+    print("skipped: " + reason, file=sys.stderr)
+    sys.exit(77)
+
+
+def until(what, holds, seconds=PATIENCE):
+    """Returns the first true answer of `holds`."""
+    deadline = time.monotonic() + seconds
+    while True:
+        answer = holds()
+        if answer:
+            return answer
+        if time.monotonic() > deadline:
+            raise AssertionError(f"waited {seconds} s in vain: {what}")
+        time.sleep(0.02)
+
+
+def entries(pid, folder):
+    """How many threads ("task") or open files ("fd") a process has."""
+    return len(os.listdir(f"/proc/{pid}/{folder}"))
+
+
+def stat_of(pid):
+    """The fields of /proc/PID/stat behind the name: state first, start time at 19."""
+    with open(f"/proc/{pid}/stat") as stat:
+        return stat.read().rpartition(")")[2].split()
+
+
+def state_of(pid):
+    return stat_of(pid)[0]
+
+
+def find_dotnet(major):
+    return os.path.join(_runtimes, str(major), "dotnet")
+
+
+def environment(**changes):
+    """Ours, with what every target needs; a change to None takes a variable away."""
+    env = dict(os.environ, DOTNET_ROLL_FORWARD="LatestMajor", DOTNET_DbgEnableMiniDump="0",
+               DOTNET_CLI_TELEMETRY_OPTOUT="1")
+    env.pop("DOTNET_DiagnosticPorts", None)
+    for name, value in changes.items():
+        env.pop(name, None)
+        if value is not None:
+            env[name] = value
+    return env
+
+
+def command(major, *behaviour):
+    return [find_dotnet(major), APP, *behaviour, "--seconds", str(LIFETIME)]
+
+
+class Process:
+    """A child whose output is read as it comes, in a process group of its own."""
+
+    def __init__(self, argv, stdin=subprocess.DEVNULL, **how):
+        self.child = subprocess.Popen(argv, stdin=stdin, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                                      start_new_session=True, **how)
+        self.out = self.err = b""
+        self._readers = [threading.Thread(target=self._read, args=(name,), daemon=True) for name in ("out", "err")]
+        for reader in self._readers:
+            reader.start()
+
+    def _read(self, name):
+        pipe = self.child.stdout if name == "out" else self.child.stderr
+        for piece in iter(lambda: os.read(pipe.fileno(), 65536), b""):
+            setattr(self, name, getattr(self, name) + piece)
+
+    @property
+    def pid(self):
+        return self.child.pid
+
+    def signal(self, number):
+        self.child.send_signal(number)
+
+    def is_running(self):
+        return self.child.poll() is None
+
+    def wait(self, seconds=PATIENCE):
+        """Its exit code; all its output is here then. Its pipes may be held open by children of its own."""
+        try:
+            code = self.child.wait(seconds)
+        except subprocess.TimeoutExpired:
+            raise AssertionError(f"hangs: {self.child.args}\n{self.text}") from None
+        for reader in self._readers:
+            reader.join(2)
+        return code
+
+    @property
+    def text(self):
+        return (self.out + self.err).decode(errors="replace")
+
+    @property
+    def said(self):
+        return self.err.decode(errors="replace")
+
+    @property
+    def json(self):
+        return json.loads(self.out)
+
+    def end(self):
+        for number in (signal.SIGCONT, signal.SIGKILL):
+            try:
+                os.killpg(self.child.pid, number)
+            except (ProcessLookupError, PermissionError):
+                pass
+        self.child.wait()
+        for reader in self._readers:
+            reader.join(2)
+        self.child.stdout.close()
+        self.child.stderr.close()
+
+
+class Target(Process):
+    """A .NET process that is ready. `prefix` is what starts it: unshare, setpriv ..."""
+
+    def __init__(self, argv, **how):
+        super().__init__(argv, **how)
+        try:
+            until("target gets ready: " + " ".join(argv), lambda: self._is_ready() or not self.is_running())
+            if not self._is_ready():
+                raise AssertionError(f"target ended early: {argv}\n{self.text}")
+        except BaseException:
+            self.end()
+            raise
+        self.net_pid = self._find()
+
+    def _is_ready(self):
+        return re.search(rb"^ready pid=\d+\n", self.out, re.M)
+
+    def _find(self):
+        """Our pid of it: what was started may have been a program that starts it."""
+        own = int(re.search(rb"^ready pid=(\d+)", self.out, re.M)[1])
+        for pid in [self.pid, *descendants(self.pid)]:
+            with open(f"/proc/{pid}/status") as status:
+                if re.search(rf"^NSpid:.*\b{own}$", status.read(), re.M) and b"targets.dll" in command_line(pid):
+                    return pid
+        raise AssertionError(f"no pid for target {own}")
+
+    def socket(self, folder="/tmp"):
+        """The path of its diagnostics port."""
+        return os.path.join(folder, f"dotnet-diagnostic-{self.net_pid}-{stat_of(self.net_pid)[19]}-socket")
+
+    def end(self):
+        """A runtime that is killed leaves files behind."""
+        leavings = []
+        if hasattr(self, "net_pid") and os.path.exists(f"/proc/{self.net_pid}"):
+            name = f"{self.net_pid}-{stat_of(self.net_pid)[19]}"
+            leavings = [f"/tmp/dotnet-diagnostic-{name}-socket", f"/tmp/clr-debug-pipe-{name}-in",
+                        f"/tmp/clr-debug-pipe-{name}-out"]
+        super().end()
+        for path in leavings:
+            if os.path.lexists(path):
+                os.unlink(path)
+
+
+def command_line(pid):
+    try:
+        with open(f"/proc/{pid}/cmdline", "rb") as file:
+            return file.read()
+    except OSError:
+        return b""
+
+
+def descendants(pid):
+    found = []
+    try:
+        for task in os.listdir(f"/proc/{pid}/task"):
+            with open(f"/proc/{pid}/task/{task}/children") as children:
+                for child in map(int, children.read().split()):
+                    found += [child, *descendants(child)]
+    except OSError:
+        pass
+    return found
+
+
+class Case(unittest.TestCase):
+    """A test with a folder of its own and helpers that clean up."""
+
+    maxDiff = None
+
+    def setUp(self):
+        self.folder = tempfile.mkdtemp(prefix="sonde-test-")
+        self.addCleanup(shutil.rmtree, self.folder, True)
+
+    def path(self, *parts):
+        return os.path.join(self.folder, *parts)
+
+    def target(self, *behaviour, major=10, prefix=(), env=None, **how):
+        target = Target([*prefix, *command(major, *behaviour)], env=environment(**(env or {})), **how)
+        self.addCleanup(target.end)
+        return target
+
+    def start(self, *arguments, **how):
+        """sonde, in the background."""
+        process = Process([SONDE, *map(str, arguments)], **how)
+        self.addCleanup(process.end)
+        return process
+
+    def sonde(self, *arguments, code=0, seconds=PATIENCE, **how):
+        """sonde, to its end; `code` None accepts any but a crash."""
+        process = self.start(*arguments, **how)
+        found = process.wait(seconds)
+        what = f"sonde {' '.join(map(str, arguments))}: exit {found}\n{process.text[-3000:]}"
+        if code is None:
+            self.assertIn(found, (0, 1, 2, 3, 4), what)
+        else:
+            self.assertEqual(found, code, what)
+        return process
+
+    def trace(self, target, *arguments, code=0, name="t.nettrace", **how):
+        """Runs `sonde trace --json` and returns its one outcome."""
+        done = self.sonde("trace", "-p", target.net_pid, "-o", self.path(name), "--json", *arguments, code=code, **how)
+        outcome = done.json[0]
+        outcome["said"] = done.said
+        return outcome
+
+    def start_trace(self, target, *arguments, name="t.nettrace"):
+        """sonde trace in the background, once bytes arrive."""
+        process = self.start("trace", "-p", target.net_pid, "-o", self.path(name), "--json", *arguments)
+        until("trace begins: " + process.text, lambda: not process.is_running() or size_of(self.path(name)) > 0)
+        self.assertTrue(process.is_running(), process.text)
+        return process
+
+    def report(self, path=None, code=0):
+        return self.sonde("report", path or self.path("t.nettrace"), "--json", code=code).json
+
+    def assert_healthy(self, target):
+        self.assertTrue(target.is_running(), "the target died: " + target.text)
+        self.sonde("env", "-p", target.net_pid, "--json")
+
+
+def size_of(path):
+    try:
+        return os.path.getsize(path)
+    except FileNotFoundError:
+        return 0
+
+
+def kinds(report, provider=None):
+    """{event id: count} of a provider, or {(provider, id): count} of all."""
+    counts = {}
+    for kind in report["kinds"]:
+        key = kind["id"] if provider else (kind["provider"], kind["id"])
+        if provider in (None, kind["provider"]):
+            counts[key] = counts.get(key, 0) + kind["count"]
+    return counts
+
+
+def can(*argv):
+    """Whether a command that needs rights works here."""
+    return subprocess.run(argv, stdin=subprocess.DEVNULL, capture_output=True).returncode == 0
+
+
+def main():
+    global _runtimes
+    if not os.access(SONDE, os.X_OK):
+        skip(f"no sonde at {SONDE}")
+    found = subprocess.run([os.path.join(ROOT, "tools", "test-runtimes")], capture_output=True, text=True)
+    if found.returncode:
+        skip("no .NET runtimes: " + found.stderr.strip())
+    if not os.path.exists(APP):
+        skip("the test apps are not built: tests/apps/build")
+    _runtimes = found.stdout.strip()
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))  # so that cleanups run
+    program = unittest.main(exit=False, verbosity=2 if "-v" in sys.argv else 1)
+    result = program.result
+    for test, reason in result.skipped:
+        print(f"skipped: {test.id()}: {reason}", file=sys.stderr)
+    if not result.wasSuccessful():
+        sys.exit(1)
+    if result.testsRun and len(result.skipped) == result.testsRun:
+        sys.exit(77)
