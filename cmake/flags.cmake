@@ -27,6 +27,6 @@ else()
 endif()
 
 if(CMAKE_BUILD_TYPE STREQUAL "Release")
-  add_compile_options(-flto -ffunction-sections -fdata-sections)
-  add_link_options(-flto -Wl,--gc-sections)
+  add_compile_options(-flto=auto -ffunction-sections -fdata-sections)
+  add_link_options(-flto=auto -Wl,--gc-sections)
 endif()

@@ -88,7 +88,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     if (size < 1 || size > INPUT_MAX)
         return 0;
     bool is_v6 = data[0] & 1u;
-    SN_AUTO(sn_buf_done) struct sn_buf stream = sn_buf_with_limit(2 * INPUT_MAX);
+    SN_AUTO(sn_buf_done) struct sn_buf stream = sn_buf_with_limit((size_t)2 * INPUT_MAX);
     if (is_v6)
         put_start_v6(&stream);
     else

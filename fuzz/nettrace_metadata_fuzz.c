@@ -57,7 +57,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     if (size < 1 || size > INPUT_MAX)
         return 0;
-    SN_AUTO(sn_buf_done) struct sn_buf stream = sn_buf_with_limit(2 * INPUT_MAX);
+    SN_AUTO(sn_buf_done) struct sn_buf stream = sn_buf_with_limit((size_t)2 * INPUT_MAX);
     put_start(&stream, data[0] & 1u, size - 1);
     sn_buf_append(&stream, data + 1, size - 1);
     sn_buf_u8(&stream, 6);

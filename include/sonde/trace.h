@@ -97,6 +97,11 @@ struct sonde_thread_loss {
 size_t sonde_tracer_losses(const struct sonde_tracer *tracer, size_t index,
                            struct sonde_thread_loss *to, size_t size);
 
+/* Providers that were asked for and sent nothing, perhaps for a typing error. Returns how many
+ * there are; fills at most `size`. */
+size_t sonde_tracer_silent(const struct sonde_tracer *tracer, size_t index, const char **to,
+                           size_t size);
+
 /* Exit status of a launched program once it has ended, as waitpid gives it; -1 before. */
 int sonde_tracer_child_status(const struct sonde_tracer *tracer, size_t index);
 

@@ -118,16 +118,22 @@ int sn_cpu_record_new(struct sn_loop *loop, uint32_t pid, const char *path,
     return SONDE_OK;
 }
 
+void sn_cpu_record_stop(struct sn_cpu_record *record)
+{
+    sn_loop_untimer(&record->timer);
+    if (!record->times)
+        return;
+    (void)poll_once(record);
+    flush(record);
+    sn_cpu_times_free(record->times);
+    record->times = NULL;
+}
+
 void sn_cpu_record_free(struct sn_cpu_record *record)
 {
     if (!record)
         return;
-    sn_loop_untimer(&record->timer);
-    if (record->times) {
-        (void)poll_once(record);
-        flush(record);
-    }
-    sn_cpu_times_free(record->times);
+    sn_cpu_record_stop(record);
     sn_close(record->fd);
     sn_buf_done(&record->text);
     sn_table_done(&record->tracing);

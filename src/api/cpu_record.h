@@ -13,7 +13,8 @@ struct sonde_error;
 int sn_cpu_record_new(struct sn_loop *loop, uint32_t pid, const char *path,
                       struct sn_cpu_record **ret_record, struct sonde_error *err);
 
-/* Polls a last time and closes the file. */
+/* Looks a last time and closes the file; the sums stay. */
+void sn_cpu_record_stop(struct sn_cpu_record *record);
 void sn_cpu_record_free(struct sn_cpu_record *record);
 
 /* CPU time of all threads since the start, and of those in which the runtime writes its events out.

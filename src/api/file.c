@@ -202,8 +202,8 @@ static int read_file(struct sonde_summary *summary, const char *path, struct sn_
     sort_kinds(summary);
     if (source->status == SONDE_OK || source->status == SONDE_E_TRUNCATED)
         return SONDE_OK;
-    *err = *sn_nettrace_file_error(source);
-    return source->status;
+    const struct sonde_error *cause = sn_nettrace_file_error(source);
+    return sn_fail(err, source->status, cause->offset, "'%s': %s", path, cause->text);
 }
 
 int sonde_file_summarize(const char *path, struct sonde_summary **ret_summary,

@@ -50,6 +50,9 @@ static void free_trace(struct sn_trace *trace)
     sn_trace_output_free(trace->output);
     sn_cpu_record_free(trace->cpu);
     sn_launch_free(trace->launch);
+    for (size_t i = 0; i < trace->provider_count; i++)
+        free(trace->providers[i]);
+    free(trace->providers);
     for (size_t i = 0; i < sizeof(trace->stop_texts) / sizeof(*trace->stop_texts); i++)
         free(trace->stop_texts[i]);
     free(trace);
@@ -226,10 +229,26 @@ static int start_cpu_record(struct sonde_tracer *tracer, struct sn_trace *trace,
     return sn_cpu_record_new(tracer->loop, trace->pid, path, &trace->cpu, err);
 }
 
+static int keep_provider_names(struct sn_trace *trace, const struct sonde_trace_options *options,
+                               struct sonde_error *err)
+{
+    trace->providers = calloc(options->provider_count, sizeof(char *));
+    for (size_t i = 0; trace->providers && i < options->provider_count; i++) {
+        trace->providers[i] = strdup(options->providers[i].name);
+        if (trace->providers[i])
+            trace->provider_count++;
+    }
+    return trace->provider_count == options->provider_count
+               ? SONDE_OK
+               : sn_fail(err, SONDE_E_NOMEM, 0, "no memory for providers");
+}
+
 static int start_trace(struct sonde_tracer *tracer, struct sn_trace *trace,
                        const struct sonde_trace_options *options, struct sonde_error *err)
 {
-    int rc = ask_runtime(trace, err);
+    int rc = keep_provider_names(trace, options, err);
+    if (rc == SONDE_OK)
+        rc = ask_runtime(trace, err);
     if (rc == SONDE_OK)
         rc = sn_road_new(tracer->loop, NULL, &trace->road, err);
     if (rc == SONDE_OK)
@@ -335,10 +354,7 @@ static void end_trace(struct sn_trace *trace)
     rc = sn_trace_output_finish(trace->output, &trace->err);
     if (trace->status == SONDE_OK)
         trace->status = rc;
-    trace->target_cpu_ns = sn_cpu_record_total_ns(trace->cpu);
-    trace->tracing_cpu_ns = sn_cpu_record_tracing_ns(trace->cpu);
-    sn_cpu_record_free(trace->cpu);
-    trace->cpu = NULL;
+    sn_cpu_record_stop(trace->cpu);
     trace->end_ns = sn_clock_monotonic_ns();
     trace->is_ended = true;
 }
@@ -352,6 +368,13 @@ static bool output_is_broken(const struct sn_trace *trace)
             return true;
     }
     return false;
+}
+
+/* The rundown that comes now belongs to the present file. */
+static void stop_trace(struct sn_trace *trace)
+{
+    sn_trace_output_stop_rolling(trace->output);
+    sn_road_stop(trace->road);
 }
 
 static void look_again(struct sn_timer *timer)
@@ -380,7 +403,7 @@ static void tend_trace(struct sn_trace *trace)
     sn_trace_output_tend(trace->output);
     if (trace->stop_event_met && !trace->stop_cause[0]) {
         trace->stop_cause = "stopping event";
-        sn_road_stop(trace->road);
+        stop_trace(trace);
     }
     if (output_is_broken(trace)) {
         (void)sn_trace_output_finish(trace->output, &trace->err); /* says why */
@@ -416,7 +439,7 @@ void sonde_tracer_stop(struct sonde_tracer *tracer)
         if (tracer->is_stopping)
             sn_eventpipe_abandon(trace->source);
         else
-            sn_road_stop(trace->road);
+            stop_trace(trace);
         if (!trace->stop_cause[0])
             trace->stop_cause = "request";
     }
@@ -445,7 +468,6 @@ void sonde_tracer_stats(const struct sonde_tracer *tracer, size_t index,
     const struct sn_trace *trace = tracer->traces[index];
     struct sn_eventpipe_state state;
     sn_eventpipe_state(trace->source, &state);
-    const struct sn_cpu_record *cpu = trace->cpu;
     *ret_stats = (struct sonde_trace_stats){
         .pid = trace->pid,
         .is_ended = trace->is_ended,
@@ -464,8 +486,8 @@ void sonde_tracer_stats(const struct sonde_tracer *tracer, size_t index,
         .buffer_mb = trace->buffer_mb,
         .is_raw = trace->is_raw,
         .has_stacks = state.has_stacks,
-        .target_cpu_ns = cpu ? sn_cpu_record_total_ns(cpu) : trace->target_cpu_ns,
-        .tracing_cpu_ns = cpu ? sn_cpu_record_tracing_ns(cpu) : trace->tracing_cpu_ns,
+        .target_cpu_ns = sn_cpu_record_total_ns(trace->cpu),
+        .tracing_cpu_ns = sn_cpu_record_tracing_ns(trace->cpu),
     };
 }
 
@@ -489,6 +511,21 @@ size_t sonde_tracer_losses(const struct sonde_tracer *tracer, size_t index,
                                             tracker->threads[i].lost_count};
     qsort(all, count, sizeof(*all), most_lost_first);
     memcpy(to, all, (size < count ? size : count) * sizeof(*to));
+    return count;
+}
+
+size_t sonde_tracer_silent(const struct sonde_tracer *tracer, size_t index, const char **to,
+                           size_t size)
+{
+    const struct sn_trace *trace = tracer->traces[index];
+    size_t count = 0;
+    for (size_t i = 0; i < trace->provider_count; i++) {
+        if (sn_road_has_provider(trace->road, trace->providers[i]))
+            continue;
+        if (count < size)
+            to[count] = trace->providers[i];
+        count++;
+    }
     return count;
 }
 

@@ -33,12 +33,12 @@ struct sn_trace {
     bool is_ended;
     bool stop_event_met;
     const char *stop_cause;
+    char **providers; /* owns: the names asked for */
+    size_t provider_count;
     char *stop_texts[3]; /* what the stop condition points to */
     int status;
     uint64_t start_ns;
     uint64_t end_ns;
-    uint64_t target_cpu_ns;
-    uint64_t tracing_cpu_ns;
     struct sonde_error err;
 };
 

@@ -49,6 +49,7 @@ struct sn_trace_output {
     struct filter *filters;
     size_t filter_count;
     uint32_t file_count;
+    bool has_stopped_rolling;
     uint64_t earlier_bytes; /* of files before the present one */
     uint64_t rundown_bytes; /* of the last roll: room to leave for the next one's */
     struct sonde_error err; /* why the sink broke */
@@ -229,7 +230,8 @@ static bool is_full(const struct sn_trace_output *output)
 {
     uint64_t limit = output->options.roll_bytes;
     uint64_t room = output->rundown_bytes < limit / 2 ? output->rundown_bytes : limit / 2;
-    return limit && sn_nettrace_archive_bytes(output->archive) >= limit - room;
+    return limit && !output->has_stopped_rolling &&
+           sn_nettrace_archive_bytes(output->archive) >= limit - room;
 }
 
 static int write_event(struct sn_sink *sink, const struct sn_event *event)
@@ -330,6 +332,11 @@ int sn_trace_output_tap(void *user, const void *bytes, size_t size, struct sonde
         return sn_fail(err, SONDE_E_SYSTEM, 0, "cannot write '%s'", output->path);
     output->earlier_bytes += size;
     return SONDE_OK;
+}
+
+void sn_trace_output_stop_rolling(struct sn_trace_output *output)
+{
+    output->has_stopped_rolling = true;
 }
 
 void sn_trace_output_tend(struct sn_trace_output *output)

@@ -45,6 +45,9 @@ int sn_trace_output_tap(void *output, const void *bytes, size_t size, struct son
 int sn_trace_output_sink_new(struct sn_trace_output *output, struct sn_sink **ret_sink,
                              struct sonde_error *err);
 
+/* The end is near: no new file for the sake of the last rundown. */
+void sn_trace_output_stop_rolling(struct sn_trace_output *output);
+
 /* To be called after each turn of the loop: completes rolled files. */
 void sn_trace_output_tend(struct sn_trace_output *output);
 

@@ -33,7 +33,7 @@ static int add_chunk(struct sn_arena *arena, size_t size)
 
 void *sn_arena_alloc(struct sn_arena *arena, size_t size)
 {
-    if (size > arena->limit || size > SIZE_MAX - ALIGNMENT)
+    if (size > arena->limit || size > SIZE_MAX / 2)
         return NULL;
     size = (size + ALIGNMENT - 1) & ~(size_t)(ALIGNMENT - 1);
     if (!arena->chunk || size > arena->chunk->capacity - arena->used) {

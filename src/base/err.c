@@ -5,8 +5,9 @@
 #include <stdio.h>
 #include <string.h>
 
-static void write_cause(struct sonde_error *err, int status, uint64_t offset, int system_error,
-                        const char *format, va_list args)
+__attribute__((format(printf, 5, 0))) static void write_cause(struct sonde_error *err, int status,
+                                                              uint64_t offset, int system_error,
+                                                              const char *format, va_list args)
 {
     if (!err || err->status)
         return;

@@ -7,8 +7,8 @@
 struct sn_buf;
 struct sonde_error;
 
-/* Appends the whole of `path` below directory `dir_fd` (AT_FDCWD: as open). What fills buf to its limit is
- * SONDE_E_LIMIT. Reads until end of file, as files in /proc have no size. */
+/* Appends the whole of `path` below directory `dir_fd` (AT_FDCWD: as open). What fills `buf` to its
+ * limit is SONDE_E_LIMIT. Reads until end of file, as files in /proc have no size. */
 int sn_file_read_at(int dir_fd, const char *path, struct sn_buf *buf, struct sonde_error *err);
 
 /* The same, but cuts at `size` bytes instead of failing, into `to`, with a zero behind it. Returns

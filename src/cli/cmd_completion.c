@@ -36,7 +36,7 @@ static int run(const void *given, const struct sn_operands *operands)
     (void)given;
     if (operands->count != 1 || strcmp(operands->words[0], "bash") != 0) {
         struct sonde_error err = {0};
-        (void)sn_fail(&err, SONDE_E_ARGUMENT, 0, "for which shell? 'sonde completion bash'");
+        (void)sn_fail(&err, SONDE_E_ARGUMENT, 0, "only bash is there: 'sonde completion bash'");
         return sn_command_fail(&err);
     }
     print_bash();
@@ -50,5 +50,6 @@ const struct sn_command sn_cmd_completion = {
     .examples = "  source <(sonde completion bash)\n",
     .options = options,
     .arguments_size = sizeof(struct arguments),
+    .operand_max = 1,
     .run = run,
 };

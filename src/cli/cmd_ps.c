@@ -138,10 +138,7 @@ static int run(const void *given, const struct sn_operands *operands)
 {
     const struct arguments *arguments = given;
     struct sonde_error err = {0};
-    if (operands->count) {
-        (void)sn_fail(&err, SONDE_E_ARGUMENT, 0, "ps takes no '%.64s'", operands->words[0]);
-        return sn_command_fail(&err);
-    }
+    (void)operands;
     __attribute__((cleanup(list_free_auto))) struct sonde_process_list *list = NULL;
     if (sonde_process_list_new(&list, &err) != SONDE_OK)
         return sn_command_fail(&err);

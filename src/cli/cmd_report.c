@@ -73,24 +73,45 @@ static void write_json(const struct sonde_summary *summary, struct sn_buf *out)
     sn_json_close(&json);
 }
 
+static bool is_rundown(const struct sonde_event_kind *kind)
+{
+    return strcmp(kind->provider, "Microsoft-Windows-DotNETRuntimeRundown") == 0;
+}
+
+static void print_kind(const struct sonde_event_kind *kind)
+{
+    char number[32];
+    char name[64];
+    (void)snprintf(name, sizeof(name), "event %" PRIu32, kind->id);
+    (void)printf("%12s  ", sn_text_count(kind->count, number));
+    sn_terminal_cell(stdout, SN_STYLE_BOLD, kind->name[0] ? kind->name : name, 38);
+    (void)printf(" %-3" PRIu32, kind->version);
+    sn_terminal_put(stdout, SN_STYLE_NONE, kind->provider);
+    (void)putchar('\n');
+}
+
+/* The rundown is the same in every trace and larger than most: one line for all of it. */
 static void print_kinds(const struct sonde_summary *summary, uint64_t most)
 {
-    size_t count = sonde_summary_kind_count(summary);
-    if (count)
-        (void)printf("\n%12s  %-38s %s\n", "EVENTS", "EVENT", "PROVIDER");
-    for (size_t i = 0; i < count && i < most; i++) {
+    uint64_t rundown = 0;
+    size_t shown = 0;
+    size_t hidden = 0;
+    (void)printf("\n%12s  %-38s %-3s%s\n", "EVENTS", "EVENT", "V", "PROVIDER");
+    for (size_t i = 0; i < sonde_summary_kind_count(summary); i++) {
         const struct sonde_event_kind *kind = sonde_summary_kind(summary, i);
-        char number[32];
-        char name[64];
-        (void)snprintf(name, sizeof(name), "event %" PRIu32, kind->id);
-        (void)printf("%12s  ", sn_text_count(kind->count, number));
-        sn_terminal_cell(stdout, SN_STYLE_BOLD, kind->name[0] ? kind->name : name, 38);
-        (void)putchar(' ');
-        sn_terminal_put(stdout, SN_STYLE_NONE, kind->provider);
-        (void)putchar('\n');
+        if (is_rundown(kind))
+            rundown += kind->count;
+        else if (shown < most && ++shown)
+            print_kind(kind);
+        else
+            hidden++;
     }
-    if (count > most)
-        (void)printf("%12s  and %zu more kinds (--count)\n", "", count - (size_t)most);
+    char number[32];
+    if (hidden)
+        (void)printf("%12s  and %zu more kinds (--count)\n", "", hidden);
+    if (rundown)
+        (void)printf("%12s  rundown: names of methods and modules\n",
+                     sn_text_count(rundown, number));
 }
 
 static void print_missing(const struct sonde_summary *summary,
@@ -170,5 +191,6 @@ const struct sn_command sn_cmd_report = {
                 "  sonde report shop.nettrace --json | jq .lost\n",
     .options = options,
     .arguments_size = sizeof(struct arguments),
+    .operand_max = 1,
     .run = run,
 };

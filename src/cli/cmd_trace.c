@@ -35,11 +35,14 @@ struct arguments {
     bool json;
 };
 
+#define LARGEST_BUFFER_MB 65536u
+#define SMALLEST_ROLL     100000u
+
 #define AT(member) offsetof(struct arguments, member)
 
 static const struct sn_option options[] = {
     {'p', "process-id", SN_OPTION_LIST, AT(pids), "PID", "the process; may be given several times"},
-    {'n', "name", SN_OPTION_LIST, AT(names), "NAME", "the process, by name"},
+    {'n', "name", SN_OPTION_LIST, AT(names), "NAME", "the process, by name; likewise"},
     {0, "profile", SN_OPTION_LIST, AT(profiles), "NAME,...",
      "named choices of events; --list-profiles shows them"},
     {0, "providers", SN_OPTION_LIST, AT(providers), "SPEC,...",
@@ -52,7 +55,7 @@ static const struct sn_option options[] = {
      "keep only these event ids of a provider"},
     {0, "exclude-events", SN_OPTION_LIST, AT(exclude_events), "PROV=ID,...", "leave these out"},
     {0, "no-stacks", SN_OPTION_FLAG, AT(no_stacks), NULL,
-     "a quarter of the cost to the target; .NET 9 and later"},
+     "far cheaper for the target; .NET 9 and later"},
     {0, "no-rundown", SN_OPTION_FLAG, AT(no_rundown), NULL, "no method names at the end"},
     {0, "duration", SN_OPTION_DURATION, AT(duration_ns), "TIME",
      "stop after 30s, 5m, or dd:hh:mm:ss"},
@@ -60,7 +63,7 @@ static const struct sn_option options[] = {
      "buffer in the target; 256, or 5 % of its limit"},
     {'o', "output", SN_OPTION_TEXT, AT(output), "FILE", "default NAME_DATE_TIME.nettrace"},
     {0, "format", SN_OPTION_TEXT, AT(format), "FORMAT",
-     "NetTrace (the runtime's own bytes) or NetTrace6"},
+     "NetTrace (the runtime's own bytes), NetTrace4, NetTrace6"},
     {0, "roll", SN_OPTION_BYTES, AT(roll_bytes), "SIZE", "start a new, complete file at this size"},
     {0, "keep", SN_OPTION_NUMBER, AT(keep), "COUNT", "of rolled files keep the newest only"},
     {0, "stopping-event-provider-name", SN_OPTION_TEXT, AT(stop_provider), "NAME",
@@ -151,6 +154,16 @@ static int read_format(const char *text, uint32_t *ret_format, struct sonde_erro
                    "--format: '%.32s' is not NetTrace, NetTrace4 or NetTrace6", text);
 }
 
+/* Once, however often it was named: two traces would write the same file. */
+static void add_target(struct sn_trace_run *run, uint32_t pid)
+{
+    for (size_t i = 0; i < run->pid_count; i++) {
+        if (run->pids[i] == pid)
+            return;
+    }
+    run->pids[run->pid_count++] = pid;
+}
+
 static int resolve_targets(const struct arguments *arguments, struct sn_trace_run *run,
                            struct sonde_error *err)
 {
@@ -160,18 +173,36 @@ static int resolve_targets(const struct arguments *arguments, struct sn_trace_ru
         if (*end || !pid || pid > INT32_MAX)
             return sn_fail(err, SONDE_E_ARGUMENT, 0, "'%.32s' is not a pid",
                            arguments->pids.items[i]);
-        run->pids[run->pid_count++] = (uint32_t)pid;
+        add_target(run, (uint32_t)pid);
     }
     for (size_t i = 0; i < arguments->names.count; i++) {
-        int rc = sn_command_target(0, arguments->names.items[i], &run->pids[run->pid_count++], err);
+        uint32_t pid = 0;
+        int rc = sn_command_target(0, arguments->names.items[i], &pid, err);
         if (rc != SONDE_OK)
             return rc;
+        add_target(run, pid);
     }
     if (!run->pid_count && !(run->command && run->command[0]))
         return sn_fail(err, SONDE_E_ARGUMENT, 0,
                        "which process? give -p PID, -n NAME or -- COMMAND; 'sonde ps' lists them");
     if (run->pid_count && run->command)
         return sn_fail(err, SONDE_E_ARGUMENT, 0, "give processes or a command, not both");
+    return SONDE_OK;
+}
+
+/* Options that mean nothing alone, or nothing good. */
+static int check_together(const struct arguments *arguments, struct sonde_error *err)
+{
+    if (arguments->buffer_mb > LARGEST_BUFFER_MB)
+        return sn_fail(err, SONDE_E_ARGUMENT, 0, "--buffersize: at most %u MB", LARGEST_BUFFER_MB);
+    if (arguments->roll_bytes && arguments->roll_bytes < SMALLEST_ROLL)
+        return sn_fail(err, SONDE_E_ARGUMENT, 0,
+                       "--roll: at least %u bytes, as each file has names of its own",
+                       SMALLEST_ROLL);
+    if (arguments->keep && !arguments->roll_bytes)
+        return sn_fail(err, SONDE_E_ARGUMENT, 0, "--keep needs --roll");
+    if (arguments->clr_level && !arguments->clr_events)
+        return sn_fail(err, SONDE_E_ARGUMENT, 0, "--clreventlevel needs --clrevents");
     return SONDE_OK;
 }
 
@@ -199,8 +230,8 @@ static int run(const void *given, const struct sn_operands *operands)
         rc = choose_providers(arguments, set, &err);
     if (rc == SONDE_OK)
         rc = read_format(arguments->format, &trace.options.format, &err);
-    if (rc == SONDE_OK && arguments->buffer_mb > 65536)
-        rc = sn_fail(&err, SONDE_E_ARGUMENT, 0, "--buffersize: at most 65536 MB");
+    if (rc == SONDE_OK)
+        rc = check_together(arguments, &err);
     if (rc == SONDE_OK)
         rc = resolve_targets(arguments, &trace, &err);
     if (rc != SONDE_OK)

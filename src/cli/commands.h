@@ -22,6 +22,7 @@ struct sn_command {
     const char *examples; /* lines of them */
     const struct sn_option *options;
     size_t arguments_size; /* of the struct that the options fill */
+    int operand_max;       /* words that are no options */
     int (*run)(const void *arguments, const struct sn_operands *operands);
 };
 

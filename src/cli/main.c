@@ -39,7 +39,11 @@ static int run_command(const struct sn_command *command, int argc, char **argv)
     struct sonde_error err = {0};
     if (!arguments)
         return SN_EXIT_FAILED;
-    if (sn_options_parse(command->options, argc, argv, arguments, &operands, &err) != SONDE_OK) {
+    int rc = sn_options_parse(command->options, argc, argv, arguments, &operands, &err);
+    if (rc == SONDE_OK && operands.count > command->operand_max)
+        rc = sn_fail(&err, SONDE_E_ARGUMENT, 0, "what is '%.64s'?",
+                     operands.words[command->operand_max]);
+    if (rc != SONDE_OK) {
         (void)sn_command_fail(&err);
         (void)fprintf(stderr, "usage: sonde %s %s\n", command->name, command->usage);
         return SN_EXIT_USAGE;
@@ -67,23 +71,28 @@ int main(int argc, char **argv)
     if (argc < 2)
         return run_default();
     const char *verb = argv[1];
+    bool wants_help = false;
     if (strcmp(verb, "--version") == 0 || strcmp(verb, "version") == 0) {
         (void)puts("sonde " SONDE_VERSION);
         return SN_EXIT_DONE;
     }
     if (strcmp(verb, "--help") == 0 || strcmp(verb, "-h") == 0 || strcmp(verb, "help") == 0) {
-        const struct sn_command *command = argc > 2 ? sn_command_find(argv[2]) : NULL;
-        if (command)
-            sn_command_help(command, stdout);
-        else
+        if (argc < 3) {
             print_overview(stdout);
-        return SN_EXIT_DONE;
+            return SN_EXIT_DONE;
+        }
+        wants_help = true;
+        verb = argv[2];
     }
     const struct sn_command *command = sn_command_find(verb);
     if (!command) {
         (void)fprintf(stderr, "sonde: there is no verb '%s'\n\n", verb);
         print_overview(stderr);
         return SN_EXIT_USAGE;
+    }
+    if (wants_help) {
+        sn_command_help(command, stdout);
+        return SN_EXIT_DONE;
     }
     return run_command(command, argc - 2, argv + 2);
 }

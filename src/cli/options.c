@@ -7,6 +7,9 @@
 #include "base/err.h"
 #include "base/text.h"
 
+/* Where help texts begin; an option that reaches past it has its text on the next line. */
+#define HELP_COLUMN 34u
+
 /* --- values --- */
 
 static bool parse_clock_duration(const char *text, uint64_t *ret_ns)
@@ -221,6 +224,8 @@ void sn_options_print(const struct sn_option *options, FILE *to)
             (void)snprintf(letter, sizeof(letter), "-%c, ", options->letter);
         (void)snprintf(left, sizeof(left), "  %s--%s%s%s", letter, options->name,
                        options->argument ? " " : "", options->argument ? options->argument : "");
-        (void)fprintf(to, "%-32s %s\n", left, options->help);
+        bool is_wide = strlen(left) > HELP_COLUMN - 2;
+        (void)fprintf(to, "%-*s%s%*s%s\n", (int)HELP_COLUMN, left, is_wide ? "\n" : "",
+                      is_wide ? (int)HELP_COLUMN : 0, "", options->help);
     }
 }

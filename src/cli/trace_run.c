@@ -300,6 +300,17 @@ static void print_losses(const struct sonde_tracer *tracer, size_t index)
         count > LOSSES_SHOWN ? " ..." : "");
 }
 
+static void print_silent(const struct sonde_tracer *tracer, size_t index)
+{
+    const char *names[8];
+    size_t count = sonde_tracer_silent(tracer, index, names, 8);
+    for (size_t i = 0; i < count && i < 8; i++) {
+        (void)fputs("no event came from ", stderr);
+        sn_terminal_put(stderr, SN_STYLE_BOLD, names[i]);
+        (void)fputc('\n', stderr);
+    }
+}
+
 static void print_outcome(const struct session *session, size_t index)
 {
     struct sonde_trace_stats stats;
@@ -326,6 +337,7 @@ static void print_outcome(const struct session *session, size_t index)
     else if (session->run->command && child < 0)
         (void)fprintf(stderr, "'%s' goes on as pid %" PRIu32 "\n", session->run->command[0],
                       stats.pid);
+    print_silent(session->tracer, index);
     print_losses(session->tracer, index);
     print_last_line(&stats);
 }

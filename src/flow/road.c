@@ -1,7 +1,7 @@
 #include "flow/road.h"
 
 #include <stdlib.h>
-#include <string.h>
+#include <strings.h>
 
 #include "base/err.h"
 #include "base/own.h"
@@ -156,6 +156,15 @@ bool sn_road_is_done(const struct sn_road *road)
             return false;
     }
     return true;
+}
+
+bool sn_road_has_provider(const struct sn_road *road, const char *provider)
+{
+    for (size_t i = 0; i < road->schema_count; i++) {
+        if (strcasecmp(road->schemas[i]->provider, provider) == 0)
+            return true;
+    }
+    return false;
 }
 
 const struct sn_tracker *sn_road_tracker(const struct sn_road *road)

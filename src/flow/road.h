@@ -58,6 +58,9 @@ void sn_road_stop(struct sn_road *road);
 /* All sources have ended and every event has been delivered. */
 bool sn_road_is_done(const struct sn_road *road);
 
+/* Whether any kind of event of this provider was declared. */
+bool sn_road_has_provider(const struct sn_road *road, const char *provider);
+
 const struct sn_tracker *sn_road_tracker(const struct sn_road *road);
 uint64_t sn_road_event_count(const struct sn_road *road);
 uint64_t sn_road_late_count(const struct sn_road *road);

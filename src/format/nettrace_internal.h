@@ -98,9 +98,13 @@ struct sn_nettrace_labels {
 
 #define SN_NETTRACE_DENSE_MAX 65536u
 
+struct sn_nettrace_schema_slot {
+    struct sn_schema *schema;
+};
+
 struct sn_nettrace_schemas {
     struct sn_arena arena;
-    struct sn_schema **by_id; /* owns the array; ids below dense_count */
+    struct sn_nettrace_schema_slot *by_id; /* owns the array; ids below dense_count */
     uint32_t dense_count;
     uint32_t count;
     struct sn_table far_ids; /* metadata ids from SN_NETTRACE_DENSE_MAX: a pointer */
@@ -232,7 +236,7 @@ static inline struct sn_schema *sn_nettrace_schema_find(const struct sn_nettrace
                                                         uint32_t id)
 {
     if (id < schemas->dense_count)
-        return schemas->by_id[id];
+        return schemas->by_id[id].schema;
     uint64_t *far_id = sn_table_find(&schemas->far_ids, id);
     return far_id ? (struct sn_schema *)(uintptr_t)*far_id : NULL;
 }

@@ -194,7 +194,7 @@ static bool widen(struct sn_nettrace_schemas *schemas, uint32_t id)
     uint32_t count = schemas->dense_count ? schemas->dense_count : 256;
     while (count <= id)
         count *= 2;
-    struct sn_schema **by_id = realloc(schemas->by_id, count * sizeof(*by_id));
+    struct sn_nettrace_schema_slot *by_id = realloc(schemas->by_id, count * sizeof(*by_id));
     if (!by_id)
         return false;
     memset(by_id + schemas->dense_count, 0, (count - schemas->dense_count) * sizeof(*by_id));
@@ -208,7 +208,7 @@ static bool map_id(struct sn_nettrace_schemas *schemas, uint32_t id, struct sn_s
     if (id < SN_NETTRACE_DENSE_MAX) {
         if (!widen(schemas, id))
             return false;
-        schemas->by_id[id] = schema;
+        schemas->by_id[id].schema = schema;
         return true;
     }
     uint64_t *slot = sn_table_put(&schemas->far_ids, id);

@@ -154,8 +154,8 @@ int sn_nettrace_reader_new(const struct sn_nettrace_ops *ops, void *user,
     reader->schemas.far_ids = sn_table_with_limit(SN_NETTRACE_SCHEMA_MAX);
     reader->schemas.by_hash = sn_table_with_limit(SN_NETTRACE_SCHEMA_MAX);
     reader->schemas.strings = sn_table_with_limit(SN_NETTRACE_SCHEMA_MAX);
-    reader->schemas.scratch = sn_buf_with_limit(SN_NETTRACE_STRING_MAX * 3);
-    reader->schemas.nodes = sn_buf_with_limit(SN_NETTRACE_FIELDS_MAX * 64);
+    reader->schemas.scratch = sn_buf_with_limit(SN_NETTRACE_STRING_MAX * (size_t)3);
+    reader->schemas.nodes = sn_buf_with_limit(SN_NETTRACE_FIELDS_MAX * (size_t)64);
     reader->threads.by_key = sn_table_with_limit(SN_NETTRACE_THREADS_MAX);
     reader->stacks.bytes = sn_buf_with_limit(SN_NETTRACE_STACK_MEM);
     reader->stacks.entries =
@@ -202,7 +202,8 @@ int sn_nettrace_reader_feed(struct sn_nettrace_reader *reader, const void *bytes
     reader->err = err;
     if (rc == SONDE_OK)
         reader->counters.bytes += size;
-    while (rc == SONDE_OK && size && reader->carry.size)
+    /* Until nothing is carried over, or the next step needs more than there is. */
+    while (rc == SONDE_OK && reader->carry.size && (size || reader->carry.size >= reader->need))
         rc = carry_on(reader, &at, &size);
     if (rc == SONDE_OK && size)
         rc = take_direct(reader, at, size);

@@ -68,7 +68,7 @@ static int check_threads(struct sn_nettrace_reader *reader, struct sn_cursor *cu
 static void clear_metadata(struct sn_nettrace_schemas *schemas)
 {
     for (uint32_t i = 0; i < schemas->dense_count; i++)
-        schemas->by_id[i] = NULL;
+        schemas->by_id[i].schema = NULL;
     sn_table_clear(&schemas->far_ids);
 }
 

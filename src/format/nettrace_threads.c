@@ -81,7 +81,7 @@ static struct sn_nettrace_thread *find(struct sn_nettrace_threads *threads, uint
     struct sn_nettrace_thread_near *near = near_of(threads, key);
     if (near->place && near->key == key)
         return &threads->items[near->place - 1];
-    const uint64_t *place = sn_table_find(&threads->by_key, key);
+    const uint64_t *place = threads->items ? sn_table_find(&threads->by_key, key) : NULL;
     if (!place)
         return NULL;
     struct sn_nettrace_thread *thread = &threads->items[*place];

@@ -20,7 +20,7 @@ static int64_t days_since_1970(int64_t year, int64_t month, int64_t day)
 /* 8 numbers: year, month, day of week, day, hour, minute, second, millisecond. */
 static uint64_t read_utc(struct sn_cursor *cur)
 {
-    int16_t part[8];
+    int64_t part[8];
     for (size_t i = 0; i < 8; i++)
         part[i] = sn_cursor_i16(cur);
     bool is_date = part[0] >= 1970 && part[0] < 2500 && part[1] >= 1 && part[1] <= 12 &&

@@ -157,7 +157,7 @@ static void what_the_buffer_writes_is_read_back_and_every_cut_is_bad(void **stat
     SN_AUTO(sn_buf_done) struct sn_buf buf = sn_buf_with_limit(64);
     for (unsigned bit = 0; bit < 64; bit++) {
         for (int near = -1; near <= 1; near++) {
-            uint64_t value = (1ull << bit) + (uint64_t)near;
+            uint64_t value = ((uint64_t)1 << bit) + (uint64_t)(int64_t)near;
             sn_buf_clear(&buf);
             sn_buf_varuint(&buf, value);
             assert_true(reads_64(buf.bytes, buf.size, value));

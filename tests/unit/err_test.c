@@ -47,10 +47,10 @@ static void errno_chooses_the_nearest_status(void **state)
     static const struct {
         int number;
         int status;
-    } cases[] = {{ENOENT, SONDE_E_NOT_FOUND}, {ENOTDIR, SONDE_E_NOT_FOUND},
-                 {EACCES, SONDE_E_DENIED},    {EPERM, SONDE_E_DENIED},
-                 {ENOMEM, SONDE_E_NOMEM},     {ESRCH, SONDE_E_GONE},
-                 {EPIPE, SONDE_E_GONE},       {ECONNRESET, SONDE_E_GONE},
+    } cases[] = {{ENOENT, SONDE_E_NOT_FOUND},  {ENOTDIR, SONDE_E_NOT_FOUND},
+                 {EACCES, SONDE_E_DENIED},     {EPERM, SONDE_E_DENIED},
+                 {ENOMEM, SONDE_E_NOMEM},      {ESRCH, SONDE_E_GONE},
+                 {EPIPE, SONDE_E_GONE},        {ECONNRESET, SONDE_E_GONE},
                  {ETIMEDOUT, SONDE_E_TIMEOUT}, {EIO, SONDE_E_SYSTEM}};
     for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
         struct sonde_error err = {0};

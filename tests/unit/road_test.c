@@ -352,9 +352,11 @@ static void a_sink_that_stalls_holds_nobody_and_learns_what_it_missed(void **sta
     (void)pthread_mutex_unlock(&gate);
 
     assert_int_equal(sn_road_unsubscribe(fixture->road, number, &err), SONDE_OK);
-    char expected_mark[3] = {'!', (char)('0' + dropped % 10), '\0'};
-    assert_non_null(strstr(fixture->text[0], expected_mark));
-    assert_int_equal(strlen(fixture->text[0]), 1000 - dropped + 3); /* x's, "!n", "." */
+    size_t noted = 0;
+    for (const char *at = fixture->text[0]; *at; at++)
+        noted += *at == 'x';
+    assert_int_equal(noted, 1000 - dropped);
+    assert_non_null(strchr(fixture->text[0], '!')); /* it was told that something is missing */
 }
 
 int main(void)

@@ -2,6 +2,7 @@
 #include "check.h"
 
 #include <stdbool.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "base/buf.h"
@@ -23,7 +24,8 @@ static void assert_from_utf16(const uint16_t *units, size_t count, const char *e
 static void utf16_of_every_width_becomes_utf8(void **state)
 {
     (void)state;
-    const uint16_t units[] = {'A', 0x7F, 0x80, 0x7FF, 0x800, 0xFFFF, 0xD83D, 0xDE00, 0xDBFF, 0xDFFF};
+    const uint16_t units[] = {'A',    0x7F,   0x80,   0x7FF,  0x800,
+                              0xFFFF, 0xD83D, 0xDE00, 0xDBFF, 0xDFFF};
     assert_from_utf16(units, 10,
                       "A\x7F\xC2\x80\xDF\xBF\xE0\xA0\x80\xEF\xBF\xBF\xF0\x9F\x98\x80"
                       "\xF4\x8F\xBF\xBF");
@@ -57,8 +59,7 @@ static void every_code_point_comes_back_from_a_round_trip(void **state)
         sn_text_from_utf16(&narrow, wide.bytes, wide.size / 2);
         uint32_t decoded = 0;
         bool valid = false;
-        size_t length =
-            sn_text_decode((const char *)narrow.bytes, narrow.size, &decoded, &valid);
+        size_t length = sn_text_decode((const char *)narrow.bytes, narrow.size, &decoded, &valid);
         if (!valid || decoded != point || length != narrow.size)
             fail_msg("U+%X came back as U+%X", point, decoded);
         size_t size = wide.size;

@@ -4,7 +4,6 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
-#include <pwd.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -12,6 +11,7 @@
 #include "base/buf.h"
 #include "base/err.h"
 #include "base/own.h"
+#include "base/user.h"
 #include "source/ipc/connect.h"
 #include "source/ipc/process.h"
 
@@ -287,28 +287,16 @@ const char *sn_ipc_reach_reason(enum sn_ipc_reach reach)
     return "the reason is not known";
 }
 
-static const char *user_name(unsigned uid, char *to, size_t size)
-{
-    char memory[1024];
-    struct passwd entry;
-    struct passwd *found = NULL;
-    if (getpwuid_r(uid, &entry, memory, sizeof(memory), &found) == 0 && found)
-        (void)snprintf(to, size, "user %s", found->pw_name);
-    else
-        (void)snprintf(to, size, "uid %u", uid);
-    return to;
-}
-
 const char *sn_ipc_reach_fix(const struct sn_ipc_target *target, char *to, size_t size)
 {
-    char user[80];
+    char user[SN_USER_NAME_SIZE];
     *to = '\0';
     switch (target->reach) {
     case SN_IPC_REACH_OK:
     case SN_IPC_REACH_ZOMBIE: break;
     case SN_IPC_REACH_DENIED:
-        (void)snprintf(to, size, "run as %s or with sudo",
-                       user_name(target->uid, user, sizeof(user)));
+        (void)snprintf(to, size, "sudo -u '#%u' sonde ...   (as user %s), or sudo sonde ...",
+                       target->uid, sn_user_name(target->uid, user));
         break;
     case SN_IPC_REACH_HIDDEN:
         (void)snprintf(to, size, "run with sudo, or give this container CAP_SYS_PTRACE");
@@ -321,7 +309,12 @@ const char *sn_ipc_reach_fix(const struct sn_ipc_target *target, char *to, size_
     case SN_IPC_REACH_NO_SOCKET:
         (void)snprintf(to, size, "restart it with TMPDIR set to a short path that is not cleaned");
         break;
-    case SN_IPC_REACH_STOPPED: (void)snprintf(to, size, "kill -CONT %d", target->pid); break;
+    case SN_IPC_REACH_STOPPED:
+        if (target->state == 't')
+            (void)snprintf(to, size, "wait for the debugger or dump that holds it, or end that");
+        else
+            (void)snprintf(to, size, "kill -CONT %d", target->pid);
+        break;
     case SN_IPC_REACH_STALE: (void)snprintf(to, size, "restart it"); break;
     case SN_IPC_REACH_FAKE:
         (void)snprintf(to, size, "see who made %s in the temporary directory of pid %d",

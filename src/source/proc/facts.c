@@ -15,6 +15,7 @@
 #include "base/err.h"
 #include "base/file.h"
 #include "base/own.h"
+#include "base/user.h"
 
 /* The largest map list we read to find the runtime; beyond it the version stays unknown. */
 #define MAPS_LIMIT (4u << 20)
@@ -50,13 +51,6 @@ static const char *read_stat(uint32_t pid, char *text, size_t size)
     return close ? close + 1 : NULL;
 }
 
-uint64_t sn_proc_start_ticks(uint32_t pid)
-{
-    char text[1024];
-    const char *fields = read_stat(pid, text, sizeof(text));
-    return fields ? stat_field(fields, 22) : 0;
-}
-
 static bool take_stat(struct sn_proc_facts *facts)
 {
     char text[1024];
@@ -89,7 +83,7 @@ static void take_owner(struct sn_proc_facts *facts)
     (void)snprintf(path, sizeof(path), "/proc/%" PRIu32, facts->pid);
     if (stat(path, &status) == 0)
         facts->uid = status.st_uid;
-    sn_proc_user_name(facts->uid, facts->user);
+    (void)sn_user_name(facts->uid, facts->user);
 }
 
 static void take_command_line(struct sn_proc_facts *facts)
@@ -146,27 +140,6 @@ bool sn_proc_runtime_version(uint32_t pid, char *to, size_t size)
     memcpy(to, start, length);
     to[length] = '\0';
     return true;
-}
-
-void sn_proc_user_name(uint32_t uid, char to[33])
-{
-    (void)snprintf(to, 33, "%" PRIu32, uid);
-    SN_AUTO(sn_buf_done) struct sn_buf passwd = sn_buf_with_limit(1u << 20);
-    struct sonde_error ignored = {0};
-    if (sn_file_read_at(AT_FDCWD, "/etc/passwd", &passwd, &ignored) != SONDE_OK)
-        return;
-    char *rest = NULL;
-    (void)sn_buf_string(&passwd);
-    for (char *line = strtok_r((char *)passwd.bytes, "\n", &rest); line;
-         line = strtok_r(NULL, "\n", &rest)) {
-        char *name_end = strchr(line, ':');
-        char *id = name_end ? strchr(name_end + 1, ':') : NULL;
-        if (!id || strtoull(id + 1, NULL, 10) != uid || name_end - line > 32)
-            continue;
-        *name_end = '\0';
-        (void)snprintf(to, 33, "%s", line);
-        return;
-    }
 }
 
 bool sn_proc_facts_read(uint32_t pid, struct sn_proc_facts *ret_facts)

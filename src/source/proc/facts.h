@@ -7,6 +7,8 @@
 #include <stdint.h>
 #include <sys/types.h>
 
+#include "base/user.h"
+
 struct sn_proc_facts {
     uint32_t pid;
     uint32_t uid;
@@ -16,24 +18,17 @@ struct sn_proc_facts {
     uint64_t rss_bytes;
     uint64_t cpu_ns; /* user and system, so far */
     uint32_t thread_count;
-    char user[33];          /* a name from /etc/passwd, else the number */
-    char comm[17];          /* the kernel's name for it */
-    char container[16];     /* the first 12 characters of a container's id, or "" */
-    char command_line[512]; /* arguments joined by spaces; cut when longer */
+    char user[SN_USER_NAME_SIZE]; /* a name from /etc/passwd, else the number */
+    char comm[17];                /* the kernel's name for it */
+    char container[16];           /* the first 12 characters of a container's id, or "" */
+    char command_line[512];       /* arguments joined by spaces; cut when longer */
 };
 
 /* False when it is gone or hidden. Fields that cannot be read are empty. */
 bool sn_proc_facts_read(uint32_t pid, struct sn_proc_facts *ret_facts);
 
-/* Start time of a process in ticks since boot; 0 when there is none. Not reused by another process
- * with the same number. */
-uint64_t sn_proc_start_ticks(uint32_t pid);
-
 /* The version in ".../Microsoft.NETCore.App/10.0.1/libcoreclr.so", from what the process has
  * mapped. */
 bool sn_proc_runtime_version(uint32_t pid, char *to, size_t size);
-
-/* A name for `uid` from /etc/passwd, else the number. (Static executables cannot ask NSS.) */
-void sn_proc_user_name(uint32_t uid, char to[33]);
 
 #endif
