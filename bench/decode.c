@@ -1,5 +1,6 @@
-/* Decodes a .nettrace file as fast as the reader can, three times, and prints events a second: headers only,
- * or with every payload field. The file is read into memory first, as the peer's times have it cached too. */
+/* Decodes a .nettrace file as fast as the reader can, three times, and prints events a second:
+ * headers only, or with every payload field. The file is read into memory first, as the peer's
+ * times have it cached too. */
 #include <fcntl.h>
 #include <inttypes.h>
 #include <stdio.h>
@@ -86,7 +87,7 @@ int main(int argc, char **argv)
         double seconds = decode(&file, with_payload, &totals);
         best = best == 0 || seconds < best ? seconds : best;
     }
-    (void)printf("events\t%" PRIu64 "\nvalues\t%" PRIu64 "\nseconds\t%.6f\nevents/s\t%.0f\n", totals.events,
-                 totals.values, best, (double)totals.events / best);
+    (void)printf("events\t%" PRIu64 "\nvalues\t%" PRIu64 "\nseconds\t%.6f\nevents/s\t%.0f\n",
+                 totals.events, totals.values, best, (double)totals.events / best);
     return totals.mix == 1; /* never, but the compiler does not know */
 }

@@ -1,5 +1,6 @@
-/* Runs a command and says what it cost: wall ms, CPU ms, peak resident KB. A tiny parent, because a child's
- * peak begins with what its parent had. Usage: measure FILE COMMAND [ARG...]; the numbers go to FILE. */
+/* Runs a command and says what it cost: wall ms, CPU ms, peak resident KB. A tiny parent, because a
+ * child's peak begins with what its parent had. Usage: measure FILE COMMAND [ARG...]; the numbers
+ * go to FILE. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/resource.h>
@@ -36,8 +37,8 @@ int main(int argc, char **argv)
     FILE *out = fopen(argv[1], "w");
     if (!out)
         return 2;
-    (void)fprintf(out, "%.3f %.3f %ld\n", now_ms() - start, to_ms(usage.ru_utime) + to_ms(usage.ru_stime),
-                  usage.ru_maxrss);
+    (void)fprintf(out, "%.3f %.3f %ld\n", now_ms() - start,
+                  to_ms(usage.ru_utime) + to_ms(usage.ru_stime), usage.ru_maxrss);
     (void)fclose(out);
     return WIFEXITED(status) ? WEXITSTATUS(status) : 1;
 }

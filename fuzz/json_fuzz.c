@@ -7,9 +7,8 @@
 #include "base/buf.h"
 #include "base/cursor.h"
 #include "base/json.h"
-#include "base/text.h"
 
-/* --- a validator that shares nothing with the writer but UTF-8 --- */
+/* --- a validator that shares nothing with the writer --- */
 
 static const char *skip_string(const char *at, const char *end)
 {
@@ -109,16 +108,38 @@ static bool is_json(const char *at, const char *end)
     return false;
 }
 
+/* By the table of well-formed sequences in the Unicode standard. */
+static size_t utf8_length(const uint8_t *at, size_t left)
+{
+    static const struct {
+        uint8_t first_low, first_high, second_low, second_high, length;
+    } rows[] = {{0xC2, 0xDF, 0x80, 0xBF, 2}, {0xE0, 0xE0, 0xA0, 0xBF, 3},
+                {0xE1, 0xEC, 0x80, 0xBF, 3}, {0xED, 0xED, 0x80, 0x9F, 3},
+                {0xEE, 0xEF, 0x80, 0xBF, 3}, {0xF0, 0xF0, 0x90, 0xBF, 4},
+                {0xF1, 0xF3, 0x80, 0xBF, 4}, {0xF4, 0xF4, 0x80, 0x8F, 4}};
+    if (at[0] < 0x80)
+        return 1;
+    for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
+        if (at[0] < rows[i].first_low || at[0] > rows[i].first_high || left < rows[i].length)
+            continue;
+        bool is_good = at[1] >= rows[i].second_low && at[1] <= rows[i].second_high;
+        for (size_t next = 2; next < rows[i].length; next++)
+            is_good = is_good && (at[next] & 0xC0u) == 0x80u;
+        return is_good ? rows[i].length : 0;
+    }
+    return 0;
+}
+
 static bool is_utf8(const char *text, size_t size)
 {
-    bool valid = true;
-    while (size && valid) {
-        uint32_t point;
-        size_t length = sn_text_decode(text, size, &point, &valid);
-        text += length;
-        size -= length;
+    const uint8_t *bytes = (const uint8_t *)text;
+    for (size_t at = 0; at < size;) {
+        size_t length = utf8_length(bytes + at, size - at);
+        if (!length)
+            return false;
+        at += length;
     }
-    return valid;
+    return true;
 }
 
 /* --- the writer driven by the input --- */

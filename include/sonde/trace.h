@@ -34,7 +34,10 @@ struct sonde_trace_options {
     const char *stop_provider; /* stop after an event of this provider ... */
     const char *stop_event;    /* ... with this name (NULL: any) ... */
     const char *stop_payload;  /* ... and these fields: "name:value,name:value" (NULL: any) */
-    bool no_cpu_record;        /* do not write OUTPUT.cpu beside it */
+    bool (*is_cancelled)(
+        void *user); /* asked while a start takes long; true gives it up (NULL: never) */
+    void *cancel_user;
+    bool no_cpu_record; /* do not write OUTPUT.cpu beside it */
 };
 
 /* Numbers of one trace, so far. */

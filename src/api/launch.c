@@ -93,10 +93,14 @@ static int spawn(struct sn_launch *launch, char *const argv[], struct sonde_erro
 }
 
 /* Waits for a runtime to arrive, or for the program to end without one. */
-static int wait_for_runtime(struct sn_launch *launch, const char *name, struct sonde_error *err)
+static int wait_for_runtime(struct sn_launch *launch, const char *name,
+                            const struct sonde_trace_options *options, struct sonde_error *err)
 {
     uint64_t deadline = sn_clock_deadline(ARRIVE_WITHIN_NS);
     while (sn_clock_monotonic_ns() < deadline) {
+        if (options->is_cancelled && options->is_cancelled(options->cancel_user))
+            return sn_fail(err, SONDE_E_GONE, 0, "stopped before a .NET runtime started in '%s'",
+                           name);
         struct sonde_error silent = {0};
         int rc = sn_ipc_port_wait(launch->port, 0, LOOK_EVERY_NS, &launch->route, &silent);
         if (rc == SONDE_OK)
@@ -112,7 +116,8 @@ static int wait_for_runtime(struct sn_launch *launch, const char *name, struct s
                    name);
 }
 
-int sn_launch_new(char *const argv[], struct sn_launch **ret_launch, struct sn_ipc_route *ret_route,
+int sn_launch_new(char *const argv[], const struct sonde_trace_options *options,
+                  struct sn_launch **ret_launch, struct sn_ipc_route *ret_route,
                   struct sonde_error *err)
 {
     struct sn_launch *launch = calloc(1, sizeof(*launch));
@@ -123,7 +128,7 @@ int sn_launch_new(char *const argv[], struct sn_launch **ret_launch, struct sn_i
     if (rc == SONDE_OK)
         rc = spawn(launch, argv, err);
     if (rc == SONDE_OK)
-        rc = wait_for_runtime(launch, argv[0], err);
+        rc = wait_for_runtime(launch, argv[0], options, err);
     if (rc != SONDE_OK) {
         sn_launch_free(launch);
         return rc;
@@ -131,6 +136,17 @@ int sn_launch_new(char *const argv[], struct sn_launch **ret_launch, struct sn_i
     *ret_launch = launch;
     *ret_route = launch->route;
     return SONDE_OK;
+}
+
+/* It has not run an instruction of its own, and nobody else would ever let it. */
+static void end_program(struct sn_launch *launch)
+{
+    if (launch->route.target.pid > 0 && launch->route.target.pid != launch->child)
+        (void)kill(launch->route.target.pid, SIGKILL); /* it runs below a shell */
+    if (launch->child > 0 && launch->status < 0) {
+        (void)kill(launch->child, SIGKILL);
+        (void)waitpid(launch->child, NULL, 0);
+    }
 }
 
 void sn_launch_free(struct sn_launch *launch)
@@ -143,11 +159,8 @@ void sn_launch_free(struct sn_launch *launch)
         sn_ipc_call_cancel(call);
         free(call);
     }
-    /* It has not run an instruction of its own and nobody else would ever let it. */
-    if (!launch->is_resumed && launch->child > 0 && launch->status < 0) {
-        (void)kill(launch->child, SIGKILL);
-        (void)waitpid(launch->child, NULL, 0);
-    }
+    if (!launch->is_resumed)
+        end_program(launch);
     sn_ipc_port_free(launch->port);
     (void)sn_launch_status(launch);
     free(launch);
@@ -185,6 +198,11 @@ int sn_launch_resume(struct sn_launch *launch, struct sn_loop *loop, struct sond
     launch->is_resumed = true;
     launch->loop = loop;
     return sn_ipc_port_watch(launch->port, loop, resume_other, launch, err);
+}
+
+bool sn_launch_is_wrapped(const struct sn_launch *launch)
+{
+    return launch->route.target.pid != launch->child;
 }
 
 int sn_launch_status(struct sn_launch *launch)

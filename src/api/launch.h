@@ -2,6 +2,9 @@
 #ifndef SN_API_LAUNCH_H
 #define SN_API_LAUNCH_H
 
+#include <stdbool.h>
+
+#include "sonde/trace.h"
 #include "source/ipc/call.h"
 
 struct sn_launch;
@@ -10,7 +13,8 @@ struct sonde_error;
 
 /* Runs argv[0] with the variable that makes its runtime connect to a port of ours and wait there;
  * comes back when it has. */
-int sn_launch_new(char *const argv[], struct sn_launch **ret_launch, struct sn_ipc_route *ret_route,
+int sn_launch_new(char *const argv[], const struct sonde_trace_options *options,
+                  struct sn_launch **ret_launch, struct sn_ipc_route *ret_route,
                   struct sonde_error *err);
 
 /* The program goes on, but one that was never resumed is ended. */
@@ -18,6 +22,9 @@ void sn_launch_free(struct sn_launch *launch);
 
 /* Lets the program run, and from now on every other runtime that it starts. */
 int sn_launch_resume(struct sn_launch *launch, struct sn_loop *loop, struct sonde_error *err);
+
+/* The program is not the runtime itself but something, such as a shell, that started it. */
+bool sn_launch_is_wrapped(const struct sn_launch *launch);
 
 /* As waitpid gives it, or -1 while it runs. */
 int sn_launch_status(struct sn_launch *launch);

@@ -214,7 +214,7 @@ int sonde_process_find(const char *name, uint32_t *ret_pid, struct sonde_error *
 {
     __attribute__((cleanup(list_free_auto))) struct sonde_process_list *list = NULL;
     int rc = sonde_process_list_new(&list, err);
-    if (rc != SONDE_OK)
+    if (rc != SONDE_OK || !list)
         return rc;
     char pids[256] = "";
     size_t length = 0;

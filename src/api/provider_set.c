@@ -270,6 +270,24 @@ static int parse_ids(const char *text, uint32_t *ids, size_t *ret_count, struct 
     return count ? SONDE_OK : sn_fail(err, SONDE_E_ARGUMENT, 0, "no event ids are named");
 }
 
+/* Joins them with what was asked for before; to keep some and leave others out says nothing. */
+static int add_ids(struct sonde_provider *provider, uint32_t *ids, size_t count, bool exclude,
+                   struct sonde_error *err)
+{
+    if (provider->id_count && provider->ids_are_excluded != exclude)
+        return sn_fail(err, SONDE_E_ARGUMENT, 0,
+                       "provider '%.64s': either name the events to keep or those to leave out",
+                       provider->name);
+    if (provider->id_count > ID_LIMIT - count)
+        return sn_fail(err, SONDE_E_LIMIT, 0, "more than %u event ids", ID_LIMIT);
+    if (provider->id_count)
+        memcpy(ids + count, provider->ids, provider->id_count * sizeof(*ids));
+    provider->ids = ids;
+    provider->id_count += count;
+    provider->ids_are_excluded = exclude;
+    return SONDE_OK;
+}
+
 int sonde_provider_set_filter(struct sonde_provider_set *set, const char *specification,
                               bool exclude, struct sonde_error *err)
 {
@@ -290,10 +308,7 @@ int sonde_provider_set_filter(struct sonde_provider_set *set, const char *specif
     int rc = parse_ids(equals + 1, ids, &count, err);
     if (rc != SONDE_OK)
         return rc;
-    provider->ids = ids;
-    provider->id_count = count;
-    provider->ids_are_excluded = exclude;
-    return SONDE_OK;
+    return add_ids(provider, ids, count, exclude, err);
 }
 
 const struct sonde_provider *sonde_provider_set_get(const struct sonde_provider_set *set,

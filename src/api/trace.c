@@ -232,7 +232,7 @@ static int start_cpu_record(struct sonde_tracer *tracer, struct sn_trace *trace,
 static int keep_provider_names(struct sn_trace *trace, const struct sonde_trace_options *options,
                                struct sonde_error *err)
 {
-    trace->providers = calloc(options->provider_count, sizeof(char *));
+    trace->providers = calloc(options->provider_count + 1, sizeof(char *));
     for (size_t i = 0; trace->providers && i < options->provider_count; i++) {
         trace->providers[i] = strdup(options->providers[i].name);
         if (trace->providers[i])
@@ -333,7 +333,7 @@ int sonde_tracer_launch(struct sonde_tracer *tracer, char *const argv[],
     struct sn_launch *launch = NULL;
     struct sn_ipc_route route;
     if (rc == SONDE_OK)
-        rc = sn_launch_new(argv, &launch, &route, err);
+        rc = sn_launch_new(argv, &known, &launch, &route, err);
     if (rc != SONDE_OK)
         return rc;
     return sn_tracer_add_route(tracer, &route, &known, launch, err);
@@ -382,7 +382,9 @@ static void look_again(struct sn_timer *timer)
     (void)timer; /* the turn that this timer causes does the looking */
 }
 
-/* A stream ends a moment before its process does; the exit status is worth that moment. */
+/* A stream ends a moment before its process does; the exit status is worth that moment. A shell
+ * around it may start more runtimes, which would wait for us to let them run: as long as it lives,
+ * we stay. */
 static bool waits_for_child(struct sn_trace *trace)
 {
     if (!trace->launch || trace->stop_cause[0] || trace->source->status != SONDE_OK ||
@@ -390,7 +392,8 @@ static bool waits_for_child(struct sn_trace *trace)
         return false;
     uint64_t now = sn_clock_monotonic_ns();
     if (!trace->child_deadline_ns)
-        trace->child_deadline_ns = now + CHILD_WAIT_NS;
+        trace->child_deadline_ns =
+            sn_launch_is_wrapped(trace->launch) ? UINT64_MAX : now + CHILD_WAIT_NS;
     trace->child_wait.expired = look_again;
     sn_loop_timer(sn_road_loop(trace->road), &trace->child_wait, now + CHILD_LOOK_NS);
     return now < trace->child_deadline_ns;
@@ -478,7 +481,8 @@ void sonde_tracer_stats(const struct sonde_tracer *tracer, size_t index,
         .runtime = trace->runtime,
         .duration_ns =
             (trace->is_ended ? trace->end_ns : sn_clock_monotonic_ns()) - trace->start_ns,
-        .event_count = sn_road_event_count(trace->road),
+        .event_count = trace->is_raw ? sn_road_event_count(trace->road)
+                                     : sn_trace_output_event_count(trace->output),
         .lost_count = sn_road_tracker(trace->road)->lost_count,
         .byte_count = sn_trace_output_bytes(trace->output),
         .damage_count = state.counters.damages,

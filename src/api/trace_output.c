@@ -50,6 +50,7 @@ struct sn_trace_output {
     size_t filter_count;
     uint32_t file_count;
     bool has_stopped_rolling;
+    uint64_t event_count;
     uint64_t earlier_bytes; /* of files before the present one */
     uint64_t rundown_bytes; /* of the last roll: room to leave for the next one's */
     struct sonde_error err; /* why the sink broke */
@@ -61,6 +62,8 @@ struct sn_trace_output {
 static char *path_of(const struct sn_trace_output *output, uint32_t number)
 {
     const char *base = output->base_path;
+    if (!base)
+        return NULL;
     if (!output->options.roll_bytes)
         return strdup(base);
     const char *dot = strrchr(base, '.');
@@ -244,6 +247,7 @@ static int write_event(struct sn_sink *sink, const struct sn_event *event)
         rc = sn_nettrace_archive_event(output->archive, event, &output->err);
     if (rc != SONDE_OK)
         return rc;
+    output->event_count += event->schema != &sn_lost_schema;
     if (is_full(output) && !output->closing.archive)
         roll(output);
     return SONDE_OK;
@@ -356,6 +360,11 @@ int sn_trace_output_finish(struct sn_trace_output *output, struct sonde_error *e
     if (output->err.status)
         rc = sn_fail(err, output->err.status, 0, "'%s': %s", output->path, output->err.text);
     return rc;
+}
+
+uint64_t sn_trace_output_event_count(const struct sn_trace_output *output)
+{
+    return output->event_count;
 }
 
 uint64_t sn_trace_output_bytes(const struct sn_trace_output *output)

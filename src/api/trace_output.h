@@ -38,8 +38,8 @@ int sn_trace_output_new(struct sn_loop *loop, const struct sn_trace_output_optio
                         struct sn_trace_output **ret_output, struct sonde_error *err);
 void sn_trace_output_free(struct sn_trace_output *output);
 
-/* Raw mode: the tap of the source. */
-int sn_trace_output_tap(void *output, const void *bytes, size_t size, struct sonde_error *err);
+/* Raw mode: the tap of the source; `user` is the output. */
+int sn_trace_output_tap(void *user, const void *bytes, size_t size, struct sonde_error *err);
 
 /* Re-encoding: a sink on the trace's road; the road owns the sink, not the output. */
 int sn_trace_output_sink_new(struct sn_trace_output *output, struct sn_sink **ret_sink,
@@ -57,6 +57,7 @@ bool sn_trace_output_is_idle(const struct sn_trace_output *output);
 /* Completes the present file. */
 int sn_trace_output_finish(struct sn_trace_output *output, struct sonde_error *err);
 
+uint64_t sn_trace_output_event_count(const struct sn_trace_output *output); /* re-encoded ones */
 uint64_t sn_trace_output_bytes(const struct sn_trace_output *output);
 uint32_t sn_trace_output_file_count(const struct sn_trace_output *output);
 const char *sn_trace_output_path(const struct sn_trace_output *output); /* of the present file */

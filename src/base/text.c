@@ -57,6 +57,7 @@ size_t sn_text_decode(const char *text, size_t size, uint32_t *ret_point, bool *
     const uint8_t *bytes = (const uint8_t *)text;
     uint8_t first = bytes[0];
     size_t length = first < 0x80    ? 1
+                    : first >= 0xF5 ? 0
                     : first >= 0xF0 ? 4
                     : first >= 0xE0 ? 3
                     : first >= 0xC2 ? 2

@@ -40,7 +40,7 @@ static void write_json(const struct sonde_process_list *list, struct sn_buf *out
         sn_json_u64(&json, "uid", process->uid);
         sn_json_text(&json, "user", process->user);
         sn_json_text(&json, "container", process->container);
-        sn_json_real(&json, "upSeconds", (double)(process->up_ns / 1000000u) / 1000);
+        sn_json_real(&json, "upSeconds", (double)process->up_ns / 1e9);
         sn_json_u64(&json, "residentBytes", process->rss_bytes);
         sn_json_u64(&json, "threads", process->thread_count);
         sn_json_text(&json, "commandLine", process->command_line);

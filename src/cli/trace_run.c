@@ -79,11 +79,11 @@ static void append_name_of(struct sn_buf *to, uint32_t pid)
 static void choose_output(const struct sn_trace_run *run, uint32_t pid, struct sn_buf *to)
 {
     if (!run->output) {
-        if (pid)
-            append_name_of(to, pid);
+        const char *slash = run->command ? strrchr(run->command[0], '/') : NULL;
+        if (run->command)
+            append_safe(to, slash ? slash + 1 : run->command[0]);
         else
-            append_safe(to, strrchr(run->command[0], '/') ? strrchr(run->command[0], '/') + 1
-                                                          : run->command[0]);
+            append_name_of(to, pid);
         if (run->pid_count > 1)
             sn_buf_format(to, "_%" PRIu32, pid);
         append_stamp(to);
@@ -98,12 +98,22 @@ static void choose_output(const struct sn_trace_run *run, uint32_t pid, struct s
     sn_buf_text(to, dot);
 }
 
+/* Looks only: the signal is read when the trace runs, or when it has failed. */
+static bool has_signal(void *user)
+{
+    const struct session *session = user;
+    struct pollfd polled = {.fd = session->signals, .events = POLLIN};
+    return poll(&polled, 1, 0) > 0;
+}
+
 static int start_one(struct session *session, uint32_t pid, struct sonde_error *err)
 {
     SN_AUTO(sn_buf_done) struct sn_buf output = sn_buf_with_limit(8192);
     choose_output(session->run, pid, &output);
     struct sonde_trace_options options = session->run->options;
     options.output = sn_buf_string(&output);
+    options.is_cancelled = has_signal;
+    options.cancel_user = session;
     if (pid)
         return sonde_tracer_add(session->tracer, pid, &options, err);
     return sonde_tracer_launch(session->tracer, session->run->command, &options, err);
@@ -251,7 +261,7 @@ static void write_outcome(struct sn_json *json, const struct sonde_tracer *trace
     sn_json_bool(json, "raw", stats.is_raw);
     sn_json_bool(json, "stacks", stats.has_stacks);
     sn_json_u64(json, "bufferMB", stats.buffer_mb);
-    sn_json_real(json, "durationSeconds", (double)(stats.duration_ns / 1000000u) / 1000);
+    sn_json_real(json, "durationSeconds", (double)stats.duration_ns / 1e9);
     sn_json_u64(json, "events", stats.event_count);
     sn_json_u64(json, "lost", stats.lost_count);
     write_losses(json, tracer, index);

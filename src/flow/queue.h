@@ -15,6 +15,6 @@ int sn_queue_new(struct sn_sink *inner, size_t limit_bytes, struct sn_sink **ret
                  struct sonde_error *err);
 
 /* Events dropped since the start. */
-uint64_t sn_queue_dropped_count(struct sn_sink *queue);
+uint64_t sn_queue_dropped_count(struct sn_sink *sink);
 
 #endif

@@ -77,13 +77,30 @@ const char *sn_nettrace_string16(struct sn_nettrace_schemas *schemas, struct sn_
     return intern(schemas, (const char *)schemas->scratch.bytes, schemas->scratch.size);
 }
 
+/* Copies UTF-8 up to a zero; what is none becomes U+FFFD. */
+static void append_valid(struct sn_buf *to, const char *text, size_t size)
+{
+    while (size && *text) {
+        uint32_t point;
+        bool is_valid;
+        size_t length = sn_text_decode(text, size, &point, &is_valid);
+        sn_buf_append(to, is_valid ? text : "\xEF\xBF\xBD", is_valid ? length : 3);
+        text += length;
+        size -= length;
+    }
+}
+
 const char *sn_nettrace_string8(struct sn_nettrace_schemas *schemas, struct sn_cursor *cur)
 {
     uint32_t size = sn_cursor_varuint32(cur);
     const uint8_t *bytes = sn_cursor_bytes(cur, size);
     if (!bytes || size > SN_NETTRACE_STRING_MAX)
         return NULL;
-    return intern(schemas, (const char *)bytes, strnlen((const char *)bytes, size));
+    sn_buf_clear(&schemas->scratch);
+    append_valid(&schemas->scratch, (const char *)bytes, size);
+    if (schemas->scratch.failed)
+        return NULL;
+    return intern(schemas, (const char *)schemas->scratch.bytes, schemas->scratch.size);
 }
 
 static struct node *node_at(const struct fields *fields, uint32_t place)

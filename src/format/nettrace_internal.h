@@ -64,6 +64,7 @@ struct sn_nettrace_thread_near {
 struct sn_nettrace_threads {
     struct sn_nettrace_thread *items; /* owns */
     uint32_t count;
+    uint32_t removed; /* among them */
     uint32_t capacity;
     struct sn_table by_key;                                /* place in items */
     struct sn_nettrace_thread_near near[SN_NETTRACE_NEAR]; /* spares the table most lookups */
@@ -96,7 +97,8 @@ struct sn_nettrace_labels {
     uint32_t count;
 };
 
-#define SN_NETTRACE_DENSE_MAX 65536u
+/* Metadata ids below this are looked up without hashing; runtimes count from 1. */
+#define SN_NETTRACE_DENSE_MAX 4096u
 
 struct sn_nettrace_schema_slot {
     struct sn_schema *schema;
@@ -134,6 +136,7 @@ struct sn_nettrace_reader {
     uint64_t offset; /* in the stream, of the first byte not taken */
     size_t need;     /* bytes from there that the next step wants to see */
     struct sn_buf carry;
+    size_t carry_start; /* what lies before it in `carry` was taken */
     uint64_t scan_from; /* SN_NETTRACE_SCANNING: where the damage began */
     const char *scan_why;
 
@@ -200,6 +203,16 @@ int sn_nettrace_sequence_bound(struct sn_nettrace_reader *reader, struct sn_nett
                                uint32_t sequence, uint64_t time_ns);
 
 void sn_nettrace_threads_clear(struct sn_nettrace_threads *threads);
+
+/* Empties a table, and gives back the memory of a large one with little in it: emptying it again
+ * and again would cost more than filling it. */
+static inline void sn_nettrace_table_clear(struct sn_table *table)
+{
+    if (table->capacity > 1024 && table->count < table->capacity / 8)
+        sn_table_done(table);
+    else
+        sn_table_clear(table);
+}
 
 /* How a list of fields is laid out. */
 enum sn_nettrace_fields_kind {

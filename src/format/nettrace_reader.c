@@ -4,13 +4,14 @@
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/err.h"
-#include "base/own.h"
+#include "base/text.h"
 #include "format/nettrace_internal.h"
 
-/* A block, and the header and padding around it. */
-#define CARRY_MAX (SN_NETTRACE_BLOCK_MAX + 256u)
+/* A block, and the header and padding around it; twice, as what was taken is removed seldom. */
+#define CARRY_MAX (2 * ((size_t)SN_NETTRACE_BLOCK_MAX + 256u))
 
 #define TICKS_PER_SECOND 1000000000u /* of every runtime on Linux */
 
@@ -25,7 +26,14 @@ int sn_nettrace_damage(struct sn_nettrace_reader *reader, uint64_t offset, uint6
     va_start(args, format);
     (void)vsnprintf(text, sizeof(text), format, args);
     va_end(args);
-    struct sn_nettrace_damage damage = {.offset = offset, .bytes = bytes, .text = text};
+    struct sn_buf *printable = &reader->schemas.scratch; /* names in it come from outside */
+    sn_buf_clear(printable);
+    sn_text_printable(printable, text, strlen(text));
+    struct sn_nettrace_damage damage = {
+        .offset = offset,
+        .bytes = bytes,
+        .text = sn_buf_string(printable),
+    };
     return reader->ops.damage(reader->user, &damage);
 }
 
@@ -104,18 +112,34 @@ static int take_direct(struct sn_nettrace_reader *reader, const uint8_t *bytes, 
                : SONDE_OK;
 }
 
+static size_t carried(const struct sn_nettrace_reader *reader)
+{
+    return reader->carry.size - reader->carry_start;
+}
+
+/* Bytes are moved to the front when that is worth it, not at each of many small steps. */
+static void drop_carried(struct sn_nettrace_reader *reader, size_t used)
+{
+    reader->carry_start += used;
+    if (reader->carry_start < reader->carry.size / 2)
+        return;
+    sn_buf_consume(&reader->carry, reader->carry_start);
+    reader->carry_start = 0;
+}
+
 /* One step with what is carried over. */
 static int take_carried(struct sn_nettrace_reader *reader)
 {
     size_t used;
-    int rc = sn_nettrace_take(reader, reader->carry.bytes, reader->carry.size, &used);
+    int rc =
+        sn_nettrace_take(reader, reader->carry.bytes + reader->carry_start, carried(reader), &used);
     if (rc != SONDE_OK)
         return rc;
     if (!used && !reader->is_final)
         return SONDE_OK;
     if (!used)
-        used = reader->carry.size; /* never twice the same step */
-    sn_buf_consume(&reader->carry, used);
+        used = carried(reader); /* never twice the same step */
+    drop_carried(reader, used);
     reader->offset += used;
     reader->need = 1;
     return SONDE_OK;
@@ -124,8 +148,8 @@ static int take_carried(struct sn_nettrace_reader *reader)
 /* Adds to what is carried over as much as the next step needs, no more. */
 static int carry_on(struct sn_nettrace_reader *reader, const uint8_t **bytes, size_t *size)
 {
-    if (reader->carry.size < reader->need) {
-        size_t missing = reader->need - reader->carry.size;
+    if (carried(reader) < reader->need) {
+        size_t missing = reader->need - carried(reader);
         size_t added = missing < *size ? missing : *size;
         sn_buf_append(&reader->carry, *bytes, added);
         if (reader->carry.failed)
@@ -133,7 +157,7 @@ static int carry_on(struct sn_nettrace_reader *reader, const uint8_t **bytes, si
         *bytes += added;
         *size -= added;
     }
-    if (reader->carry.size < reader->need)
+    if (carried(reader) < reader->need)
         return SONDE_OK;
     return take_carried(reader);
 }
@@ -203,7 +227,7 @@ int sn_nettrace_reader_feed(struct sn_nettrace_reader *reader, const void *bytes
     if (rc == SONDE_OK)
         reader->counters.bytes += size;
     /* Until nothing is carried over, or the next step needs more than there is. */
-    while (rc == SONDE_OK && reader->carry.size && (size || reader->carry.size >= reader->need))
+    while (rc == SONDE_OK && carried(reader) && (size || carried(reader) >= reader->need))
         rc = carry_on(reader, &at, &size);
     if (rc == SONDE_OK && size)
         rc = take_direct(reader, at, size);
@@ -217,7 +241,7 @@ static int drain(struct sn_nettrace_reader *reader)
 {
     int rc = SONDE_OK;
     reader->is_final = true;
-    while (rc == SONDE_OK && reader->carry.size)
+    while (rc == SONDE_OK && carried(reader))
         rc = take_carried(reader);
     if (rc == SONDE_OK && reader->state == SN_NETTRACE_SCANNING)
         rc = sn_nettrace_damage(reader, reader->scan_from, reader->offset - reader->scan_from, "%s",

@@ -20,9 +20,10 @@ static struct sn_nettrace_thread_near *near_of(struct sn_nettrace_threads *threa
 
 void sn_nettrace_threads_clear(struct sn_nettrace_threads *threads)
 {
-    sn_table_clear(&threads->by_key);
+    sn_nettrace_table_clear(&threads->by_key);
     memset(threads->near, 0, sizeof(threads->near));
     threads->count = 0;
+    threads->removed = 0;
 }
 
 /* Forgets the removed ones, whose keys still fill the table. */
@@ -59,10 +60,10 @@ static bool make_room(struct sn_nettrace_threads *threads)
 static struct sn_nettrace_thread *add(struct sn_nettrace_threads *threads, uint64_t key, bool is_v6)
 {
     if (threads->count >= SN_NETTRACE_THREADS_MAX) {
-        if (is_v6)
-            compact(threads);
-        else
+        if (!is_v6)
             sn_nettrace_threads_clear(threads);
+        else if (threads->removed >= SN_NETTRACE_THREADS_MAX / 4)
+            compact(threads); /* for less it would not be worth the work */
     }
     if (threads->count >= SN_NETTRACE_THREADS_MAX || !make_room(threads))
         return NULL;
@@ -183,6 +184,7 @@ int sn_nettrace_remove_thread_block(struct sn_nettrace_reader *reader, const uin
         if (rc != SONDE_OK)
             return rc;
         thread->is_removed = true;
+        reader->threads.removed++;
         near_of(&reader->threads, index)->place = 0;
     }
     return SONDE_OK;

@@ -60,7 +60,7 @@ struct sn_schema {
     uint32_t version;
     uint8_t level;
     uint8_t opcode;
-    bool has_layout; /* false: the payload is opaque bytes, not "no fields" */
+    bool has_layout;        /* false: the payload is opaque bytes, not "no fields" */
     bool layout_from_table; /* name and fields are ours: the stream declared neither */
     uint16_t field_count;
     uint64_t keywords;

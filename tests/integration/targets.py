@@ -205,6 +205,18 @@ def descendants(pid):
     return found
 
 
+def group_of(leader):
+    """Living members of a process group."""
+    found = []
+    for name in os.listdir("/proc"):
+        try:
+            if name.isdigit() and int(stat_of(name)[2]) == leader and state_of(name) != "Z":
+                found.append(int(name))
+        except OSError:
+            pass
+    return found
+
+
 class Case(unittest.TestCase):
     """A test with a folder of its own and helpers that clean up."""
 

@@ -41,6 +41,7 @@ struct lines {
 struct kind {
     const struct sn_schema *schema;
     uint64_t count;
+    uint64_t opaque; /* the stream declares no fields, and there is no row, but bytes are sent */
     uint64_t unreadable; /* the payload is shorter than its schema says, or does not fit it */
     uint64_t unfinished; /* events with bytes behind the last field */
 };
@@ -209,7 +210,7 @@ static int decode_event(void *user, const struct sn_event *event)
 
     kind->count++;
     if (!event->schema->has_layout) {
-        kind->unreadable++;
+        kind->opaque += event->payload_size != 0;
         return SONDE_OK;
     }
     sn_payload_start(&payload, event);
@@ -240,34 +241,30 @@ static int print_counts(struct task *task, const struct sn_nettrace_reader *read
 }
 
 /* Our table must have a row for the very version, even where the stream brings the fields. */
-static bool has_row(const struct sn_schema *schema)
+static bool has_row(const struct sn_schema *schema, int provider)
 {
-    int provider = sn_clr_provider_find(schema->provider, strlen(schema->provider));
-    if (provider < 0)
-        return true;
     const struct sn_clr_event *row =
         sn_clr_event_find((enum sn_clr_provider)provider, schema->event_id, schema->version);
     return row && row->version == schema->version;
 }
 
+/* Programs' own events may be opaque: runtimes declare no fields for some argument types. */
 static int judge(const struct kind *kind)
 {
     const struct sn_schema *schema = kind->schema;
-    char what[160];
-    (void)snprintf(what, sizeof(what), "%s id %u version %u (%s)", schema->provider,
-                   schema->event_id, schema->version, schema->name);
-    if (!has_row(schema)) {
-        (void)fprintf(stderr, "%s: no row in the table\n", what);
-        return 1;
-    }
-    if (kind->unreadable)
-        (void)fprintf(stderr, "%s: %" PRIu64 " of %" PRIu64 " payloads cannot be read\n", what,
-                      kind->unreadable, kind->count);
-    if (kind->unfinished)
-        (void)fprintf(stderr,
-                      "%s: %" PRIu64 " of %" PRIu64 " payloads go on behind the last field\n", what,
-                      kind->unfinished, kind->count);
-    return kind->unreadable || kind->unfinished;
+    int provider = sn_clr_provider_find(schema->provider, strlen(schema->provider));
+    const char *wrong = NULL;
+
+    if (provider >= 0 && !has_row(schema, provider))
+        wrong = "has no row in the table";
+    else if (kind->unreadable || (provider >= 0 && kind->opaque))
+        wrong = "cannot be read by its fields";
+    else if (kind->unfinished)
+        wrong = "goes on behind its last field";
+    if (wrong)
+        (void)fprintf(stderr, "%s id %u version %u (%s) %s\n", schema->provider, schema->event_id,
+                      schema->version, schema->name, wrong);
+    return wrong != NULL;
 }
 
 static int print_decoded(struct task *task)
@@ -278,9 +275,10 @@ static int print_decoded(struct task *task)
         size_t start = task->lines.text.size;
         if (!kind->count)
             continue;
-        sn_buf_format(&task->lines.text, "%s\t%u\t%u\t%s\t%" PRIu64 "\t%" PRIu64 "\t%" PRIu64,
-                      kind->schema->provider, kind->schema->event_id, kind->schema->version,
-                      kind->schema->name, kind->count, kind->unreadable, kind->unfinished);
+        sn_buf_format(
+            &task->lines.text, "%s\t%u\t%u\t%s\t%" PRIu64 "\t%" PRIu64 "\t%" PRIu64 "\t%" PRIu64,
+            kind->schema->provider, kind->schema->event_id, kind->schema->version,
+            kind->schema->name, kind->count, kind->opaque, kind->unreadable, kind->unfinished);
         end_line(&task->lines, start);
         bad |= judge(kind);
     }

@@ -2,6 +2,7 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <inttypes.h>
 #include <poll.h>
 #include <setjmp.h>
 #include <signal.h>
@@ -507,6 +508,19 @@ static void a_stopped_target_is_not_asked(void **state)
     end(&app);
 }
 
+/* What a killed runtime leaves in the temporary directory. */
+static void remove_remains(const struct app *app)
+{
+    static const char *const ends[] = {"in", "out"};
+    (void)unlink(app->route.target.socket_path);
+    for (size_t i = 0; i < 2; i++) {
+        char pipe_path[128];
+        (void)snprintf(pipe_path, sizeof(pipe_path), "/tmp/clr-debug-pipe-%d-%" PRIu64 "-%s",
+                       app->pid, app->route.target.start_ticks, ends[i]);
+        (void)unlink(pipe_path);
+    }
+}
+
 static void a_killed_target_ends_the_stream_and_the_stop(void **state)
 {
     (void)state;
@@ -524,6 +538,7 @@ static void a_killed_target_ends_the_stream_and_the_stop(void **state)
                      SONDE_E_GONE);
     sn_ipc_session_close(&session);
     sn_loop_free(loop);
+    remove_remains(&app);
     close(app.input);
     close(app.output);
 }

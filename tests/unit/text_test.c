@@ -98,6 +98,19 @@ static void overlong_surrogate_and_cut_utf8_is_bad(void **state)
         assert_bad("\xF0\x9F\x98\x80", size);
 }
 
+static void bytes_that_begin_nothing_are_bad_whatever_follows(void **state)
+{
+    (void)state;
+    for (unsigned first = 0x80; first <= 0xFF; first++) {
+        if (first >= 0xC2 && first <= 0xF4)
+            continue;
+        for (unsigned second = 0x80; second <= 0xBF; second++) {
+            const char text[] = {(char)first, (char)second, '\x98', '\x9C', '\x80', '\x80'};
+            assert_bad(text, sizeof(text));
+        }
+    }
+}
+
 static void every_broken_byte_is_replaced_on_its_own(void **state)
 {
     (void)state;
@@ -240,6 +253,7 @@ int main(void)
         cmocka_unit_test(lone_surrogates_become_replacements_and_eat_nothing_else),
         cmocka_unit_test(every_code_point_comes_back_from_a_round_trip),
         cmocka_unit_test(overlong_surrogate_and_cut_utf8_is_bad),
+        cmocka_unit_test(bytes_that_begin_nothing_are_bad_whatever_follows),
         cmocka_unit_test(every_broken_byte_is_replaced_on_its_own),
         cmocka_unit_test(nothing_that_commands_a_terminal_passes),
         cmocka_unit_test(nothing_that_reorders_or_hides_text_passes),

@@ -383,6 +383,28 @@ const char *sn_ipc_port_setting(const struct sn_ipc_port *port, bool suspend, ch
     return to;
 }
 
+static struct runtime *find_unclaimed(struct sn_ipc_port *port, int pid)
+{
+    for (size_t i = 0; i < port->runtime_count; i++) {
+        struct runtime *runtime = &port->runtimes[i];
+        if (!runtime->is_claimed && (!pid || runtime->target.pid == pid))
+            return runtime;
+    }
+    return NULL;
+}
+
+/* Those that came before anybody watched are waiting as well. */
+static void announce_unclaimed(struct sn_ipc_port *port)
+{
+    for (struct runtime *runtime = find_unclaimed(port, 0); runtime;
+         runtime = find_unclaimed(port, 0)) {
+        runtime->is_claimed = true;
+        struct sn_ipc_target target = runtime->target; /* the list may grow meanwhile */
+        struct sn_ipc_guid cookie = runtime->cookie;
+        port->arrived(port->user, &target, &cookie);
+    }
+}
+
 int sn_ipc_port_watch(struct sn_ipc_port *port, struct sn_loop *loop, sn_ipc_arrived_fn *arrived,
                       void *user, struct sonde_error *err)
 {
@@ -394,23 +416,16 @@ int sn_ipc_port_watch(struct sn_ipc_port *port, struct sn_loop *loop, sn_ipc_arr
         if (port->arrivals[i].fd >= 0)
             watch_arrival(port, &port->arrivals[i]);
     }
-    return sn_loop_watch(loop, &port->watch, EPOLLIN, err);
+    int rc = sn_loop_watch(loop, &port->watch, EPOLLIN, err);
+    if (rc == SONDE_OK && arrived)
+        announce_unclaimed(port);
+    return rc;
 }
 
 struct sn_ipc_route sn_ipc_port_route(struct sn_ipc_port *port, const struct sn_ipc_target *target,
                                       const struct sn_ipc_guid *cookie)
 {
     return (struct sn_ipc_route){.target = *target, .port = port, .cookie = *cookie};
-}
-
-static struct runtime *find_unclaimed(struct sn_ipc_port *port, int pid)
-{
-    for (size_t i = 0; i < port->runtime_count; i++) {
-        struct runtime *runtime = &port->runtimes[i];
-        if (!runtime->is_claimed && (!pid || runtime->target.pid == pid))
-            return runtime;
-    }
-    return NULL;
 }
 
 static bool has_ended(int pid)

@@ -55,7 +55,7 @@ const char *sn_ipc_port_path(const struct sn_ipc_port *port);
 const char *sn_ipc_port_setting(const struct sn_ipc_port *port, bool suspend, char *to,
                                 size_t size);
 
-/* Serves arrivals from `loop` on. */
+/* Serves arrivals from `loop` on; those that nobody has waited for yet are told at once. */
 int sn_ipc_port_watch(struct sn_ipc_port *port, struct sn_loop *loop, sn_ipc_arrived_fn *arrived,
                       void *user, struct sonde_error *err);
 

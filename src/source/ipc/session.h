@@ -21,8 +21,7 @@ struct sn_ipc_wants {
     uint64_t timeout_ns;    /* for each command that is tried; 0: the usual */
 };
 
-/* `err` says how it failed, and is borrowed. The session may be started, stopped or closed in it.
- */
+/* `err` says how it failed and is borrowed. The session may be started, stopped, closed in it. */
 typedef void sn_ipc_session_fn(struct sn_ipc_session *session, int status,
                                const struct sonde_error *err);
 
@@ -48,8 +47,7 @@ struct sn_ipc_session {
     sn_ipc_session_fn *stopped;
 };
 
-/* SONDE_OK: `opened` will be called. Otherwise it failed at once and will not be. The timeout is
- * for each command that is tried. */
+/* SONDE_OK: `opened` will be called. Otherwise it failed at once and will not be. */
 int sn_ipc_session_start(struct sn_ipc_session *session, struct sn_loop *loop,
                          const struct sn_ipc_route *route, const struct sn_ipc_wants *wants,
                          sn_ipc_session_fn *opened, struct sonde_error *err);
@@ -60,8 +58,7 @@ int sn_ipc_session_open(struct sn_ipc_session *session, const struct sn_ipc_rout
 
 /* Asks the runtime to end the session. `stopped` is called when the runtime has written everything;
  * the stream then has an end, which the reader may reach before or after. When it fails or
- * `timeout_ns` passes, the stream is shut down: the reader finds its end, and the runtime is free.
- */
+ * `timeout_ns` passes, the stream is shut down: the reader finds its end, the runtime is free. */
 int sn_ipc_session_stop(struct sn_ipc_session *session, struct sn_loop *loop, uint64_t timeout_ns,
                         sn_ipc_session_fn *stopped, struct sonde_error *err);
 

@@ -63,7 +63,9 @@ static bool take_stat(struct sn_proc_facts *facts)
         length = sizeof(facts->comm) - 1;
     if (open)
         memcpy(facts->comm, open + 1, length);
-    facts->state = fields[0] ? fields[1] : '?';
+    facts->state = '?';
+    if (fields[0])
+        facts->state = fields[1];
     facts->cpu_ns = ticks_to_ns(stat_field(fields, 14) + stat_field(fields, 15));
     facts->thread_count = (uint32_t)stat_field(fields, 20);
     facts->start_ticks = stat_field(fields, 22);

@@ -1,0 +1,211 @@
+/* The ordering window: merged by time, bounded, late ones counted, copies that live long enough. */
+#include "check.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/err.h"
+#include "flow/order.h"
+#include "model/event.h"
+
+struct seen {
+    uint64_t times[64];
+    size_t count;
+    uint64_t last_ns;
+    uint64_t inversions;
+    uint32_t last_sequence;
+};
+
+static void remember(void *user, const struct sn_event *event)
+{
+    struct seen *seen = user;
+    if (seen->count < 64)
+        seen->times[seen->count] = event->time_ns;
+    seen->inversions += seen->count && event->time_ns < seen->last_ns;
+    seen->last_ns = event->time_ns;
+    seen->last_sequence = event->sequence;
+    seen->count++;
+}
+
+static struct sn_order *new_order(size_t limit_bytes, sn_order_fn *release, void *user)
+{
+    struct sn_order *order = NULL;
+    struct sonde_error err = {0};
+    assert_int_equal(sn_order_new(limit_bytes, release, user, &order, &err), SONDE_OK);
+    return order;
+}
+
+static void hold_at(struct sn_order *order, uint64_t time_ns)
+{
+    struct sn_event event = {.time_ns = time_ns, .pointer_size = 8};
+    assert_int_equal(sn_order_hold(order, &event), SONDE_OK);
+}
+
+static void events_leave_by_time_up_to_the_mark(void **state)
+{
+    (void)state;
+    struct seen seen = {0};
+    struct sn_order *order = new_order(1u << 20, remember, &seen);
+    static const uint64_t times[] = {50, 10, 40, 10, 30};
+    for (size_t i = 0; i < 5; i++)
+        hold_at(order, times[i]);
+    sn_order_release(order, 9);
+    assert_int_equal(seen.count, 0);
+    sn_order_release(order, 30);
+    assert_int_equal(seen.count, 3);
+    assert_true(seen.times[0] == 10 && seen.times[1] == 10 && seen.times[2] == 30);
+    hold_at(order, 35);
+    sn_order_release(order, UINT64_MAX);
+    assert_true(seen.times[3] == 35 && seen.times[4] == 40 && seen.times[5] == 50);
+    assert_int_equal(sn_order_late_count(order), 0);
+    sn_order_free(order);
+}
+
+static void check_sequence(void *user, const struct sn_event *event)
+{
+    uint32_t *next = user;
+    assert_int_equal(event->sequence, *next);
+    (*next)++;
+}
+
+static void ties_keep_the_order_in_which_they_came(void **state)
+{
+    (void)state;
+    uint32_t next = 0;
+    struct sn_order *order = new_order(1u << 24, check_sequence, &next);
+    for (uint32_t i = 0; i < 5000; i++) {
+        struct sn_event event = {.time_ns = 7, .sequence = i, .pointer_size = 8};
+        assert_int_equal(sn_order_hold(order, &event), SONDE_OK);
+    }
+    sn_order_release(order, 7);
+    assert_int_equal(next, 5000);
+    sn_order_free(order);
+}
+
+static void what_is_behind_the_last_release_is_late_what_is_level_is_not(void **state)
+{
+    (void)state;
+    struct seen seen = {0};
+    struct sn_order *order = new_order(1u << 20, remember, &seen);
+    hold_at(order, 100);
+    sn_order_release(order, 200);
+    hold_at(order, 150); /* nothing younger has left yet */
+    hold_at(order, 100);
+    assert_int_equal(seen.count, 1);
+    hold_at(order, 99);
+    assert_int_equal(seen.count, 2);
+    assert_int_equal(seen.last_ns, 99);
+    assert_int_equal(sn_order_late_count(order), 1);
+    sn_order_free(order);
+}
+
+/* Bytes that tell which event they belong to. */
+static void fill(uint8_t *bytes, size_t size, uint32_t seed)
+{
+    for (size_t i = 0; i < size; i++)
+        bytes[i] = (uint8_t)(seed + i);
+}
+
+static void check_copy(void *user, const struct sn_event *event)
+{
+    uint8_t expected[4096];
+    uint64_t *count = user;
+    uint32_t seed = event->sequence;
+    fill(expected, sizeof(expected), seed);
+    assert_memory_equal(event->payload, expected, event->payload_size);
+    assert_memory_equal(event->stack, expected, (size_t)event->stack_depth * event->pointer_size);
+    assert_int_equal(event->activity != NULL, seed % 2);
+    assert_int_equal(event->related != NULL, seed % 3 == 0);
+    if (event->activity)
+        assert_memory_equal(event->activity, expected, 16);
+    if (event->related)
+        assert_memory_equal(event->related, expected, 16);
+    (*count)++;
+}
+
+static void payloads_stacks_and_ids_are_copied(void **state)
+{
+    (void)state;
+    uint64_t count = 0;
+    struct sn_order *order = new_order(1u << 20, check_copy, &count);
+    for (uint32_t i = 0; i < 2000; i++) {
+        uint8_t *bytes = malloc(4096); /* freed at once: nothing may point there */
+        assert_non_null(bytes);
+        fill(bytes, 4096, i);
+        struct sn_event event = {.time_ns = (i * 7919u) % 1000,
+                                 .sequence = i,
+                                 .pointer_size = i % 2 ? 8 : 4,
+                                 .payload = bytes,
+                                 .payload_size = i % 4096,
+                                 .stack = bytes,
+                                 .stack_depth = i % 200,
+                                 .activity = i % 2 ? bytes : NULL,
+                                 .related = i % 3 ? NULL : bytes};
+        assert_int_equal(sn_order_hold(order, &event), SONDE_OK);
+        free(bytes);
+    }
+    sn_order_release(order, UINT64_MAX);
+    assert_int_equal(count, 2000);
+    sn_order_free(order);
+}
+
+static void a_payload_larger_than_the_window_still_passes(void **state)
+{
+    (void)state;
+    struct seen seen = {0};
+    struct sn_order *order = new_order(1000, remember, &seen);
+    static uint8_t large[200000];
+    struct sn_event event = {
+        .time_ns = 5, .pointer_size = 8, .payload = large, .payload_size = sizeof(large)};
+    assert_int_equal(sn_order_hold(order, &event), SONDE_OK);
+    assert_int_equal(seen.count, 1);
+    sn_order_free(order);
+}
+
+static void over_the_limit_the_oldest_half_goes_first(void **state)
+{
+    (void)state;
+    struct seen seen = {0};
+    struct sn_order *order = new_order(20000, remember, &seen);
+    uint64_t held = 0;
+    while (!seen.count)
+        hold_at(order, 1000 - held++);
+    assert_int_equal(seen.count, (held + 1) / 2);
+    assert_int_equal(seen.times[0], 1000 - held + 1);
+    assert_int_equal(seen.inversions, 0);
+    assert_true(held > 50 && held < 500);
+    sn_order_free(order); /* what is held is dropped without a leak */
+}
+
+static void random_events_in_a_window_leave_sorted(void **state)
+{
+    (void)state;
+    struct seen seen = {0};
+    struct sn_order *order = new_order(64u << 20, remember, &seen);
+    uint64_t seed = 1;
+    for (uint64_t i = 0; i < 50000; i++) {
+        seed = seed * 6364136223846793005u + 1442695040888963407u;
+        hold_at(order, i * 10 + (seed >> 40) % 1000); /* up to 100 places out of order */
+        if (i % 64 == 0 && i * 10 > 1000)
+            sn_order_release(order, i * 10 - 1000);
+    }
+    sn_order_release(order, UINT64_MAX);
+    assert_int_equal(seen.count, 50000);
+    assert_int_equal(seen.inversions, 0);
+    assert_int_equal(sn_order_late_count(order), 0);
+    sn_order_free(order);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(events_leave_by_time_up_to_the_mark),
+        cmocka_unit_test(ties_keep_the_order_in_which_they_came),
+        cmocka_unit_test(what_is_behind_the_last_release_is_late_what_is_level_is_not),
+        cmocka_unit_test(payloads_stacks_and_ids_are_copied),
+        cmocka_unit_test(a_payload_larger_than_the_window_still_passes),
+        cmocka_unit_test(over_the_limit_the_oldest_half_goes_first),
+        cmocka_unit_test(random_events_in_a_window_leave_sorted),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
