@@ -290,6 +290,23 @@ def kinds(report, provider=None):
     return counts
 
 
+def drop_session(target, path, delay):
+    """kill -9 of a sonde that traces, `delay` seconds after its session opened, or after its start when the delay is
+    negative. Whether there was a session."""
+    with open(path, "wb"):
+        pass
+    child = subprocess.Popen([SONDE, "trace", "-p", str(target.net_pid), "-o", path, "--no-cpu"], start_new_session=True,
+                             stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    try:
+        if delay >= 0:
+            until("session opens", lambda: size_of(path) or child.poll() is not None)
+        time.sleep(abs(delay))
+    finally:
+        child.kill()
+        child.wait()
+    return size_of(path) > 0
+
+
 def ticks(*paths):
     """{thread: numbers in the order of the files} of the storm's events, found by their bytes alone."""
     found = {}
@@ -305,7 +322,8 @@ def can(*argv):
     return subprocess.run(argv, stdin=subprocess.DEVNULL, capture_output=True).returncode == 0
 
 
-def main():
+def find_runtimes():
+    """To be called before anything is started; ends the test when there is nothing to start."""
     global _runtimes
     if not os.access(SONDE, os.X_OK):
         skip(f"no sonde at {SONDE}")
@@ -315,9 +333,12 @@ def main():
     if not os.path.exists(APP):
         skip("the test apps are not built: tests/apps/build")
     _runtimes = found.stdout.strip()
+
+
+def main():
+    find_runtimes()
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))  # so that cleanups run
-    program = unittest.main(exit=False, verbosity=2 if "-v" in sys.argv else 1)
-    result = program.result
+    result = unittest.main(exit=False).result
     for test, reason in result.skipped:
         print(f"skipped: {test.id()}: {reason}", file=sys.stderr)
     if not result.wasSuccessful():

@@ -106,10 +106,10 @@ static void stop_loop(struct sn_watch *watch, uint32_t events)
 static void note_timer(struct sn_timer *timer)
 {
     struct fixture *fixture = timer->user;
-    char digit[2] = {(char)('0' + (timer - fixture->timers)), '\0'};
+    size_t length = strlen(fixture->order);
     assert_null(timer->loop);
-    if (strlen(fixture->order) + 1 < sizeof(fixture->order))
-        (void)strncat(fixture->order, digit, 1);
+    if (length + 1 < sizeof(fixture->order))
+        fixture->order[length] = (char)('0' + (timer - fixture->timers));
 }
 
 static void note_and_rearm(struct sn_timer *timer)

@@ -272,11 +272,29 @@ static void a_filter_belongs_to_a_provider_of_the_set(void **state)
     assert_int_equal(at(set, 0)->ids[2], UINT32_MAX);
     assert_false(at(set, 0)->ids_are_excluded);
     assert_int_equal(at(set, 1)->id_count, 0);
-    assert_int_equal(sonde_provider_set_filter(set, "A=7", true, &err), SONDE_OK);
-    assert_int_equal(at(set, 0)->id_count, 1);
-    assert_true(at(set, 0)->ids_are_excluded);
+    assert_int_equal(sonde_provider_set_filter(set, "B=7", true, &err), SONDE_OK);
+    assert_int_equal(at(set, 1)->id_count, 1);
+    assert_true(at(set, 1)->ids_are_excluded);
     assert_int_equal(sonde_provider_set_filter(set, "C=1", false, &err), SONDE_E_ARGUMENT);
     assert_non_null(strstr(err.text, "'C'"));
+}
+
+static void filters_of_one_provider_are_joined_but_not_keep_with_leave_out(void **state)
+{
+    struct sonde_provider_set *set = *state;
+    struct sonde_error err = {0};
+    add(set, "A:1:4");
+    assert_int_equal(sonde_provider_set_filter(set, "A=1,2", false, &err), SONDE_OK);
+    assert_int_equal(sonde_provider_set_filter(set, "A=3", false, &err), SONDE_OK);
+    assert_int_equal(at(set, 0)->id_count, 3);
+    uint32_t sum = 0;
+    for (size_t i = 0; i < 3; i++)
+        sum += at(set, 0)->ids[i];
+    assert_int_equal(sum, 6);
+    assert_int_equal(sonde_provider_set_filter(set, "A=4", true, &err), SONDE_E_ARGUMENT);
+    assert_non_null(strstr(err.text, "'A'"));
+    assert_int_equal(at(set, 0)->id_count, 3);
+    assert_false(at(set, 0)->ids_are_excluded);
 }
 
 static void what_is_no_filter_is_refused_and_changes_nothing(void **state)
@@ -371,6 +389,7 @@ int main(void)
         TEST(profiles_are_joined_with_each_other_and_with_providers),
         TEST(runtime_keywords_go_by_name),
         TEST(a_filter_belongs_to_a_provider_of_the_set),
+        TEST(filters_of_one_provider_are_joined_but_not_keep_with_leave_out),
         TEST(what_is_no_filter_is_refused_and_changes_nothing),
         TEST(a_filter_has_a_limit),
         TEST(a_thousand_providers_are_the_limit),
