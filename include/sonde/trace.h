@@ -105,6 +105,16 @@ size_t sonde_tracer_losses(const struct sonde_tracer *tracer, size_t index,
 size_t sonde_tracer_silent(const struct sonde_tracer *tracer, size_t index, const char **to,
                            size_t size);
 
+/* Whether a launched command that is not itself a .NET program, such as a shell, still runs. The
+ * runtimes it starts wait for this tracer to let them go, so keep turning as long as this is true.
+ */
+bool sonde_tracer_is_needed(const struct sonde_tracer *tracer);
+
+/* The path of file `number` (1 to file_count) of a trace into `to`. False when there is none, or a
+ * rolled one is gone already. */
+bool sonde_tracer_file(const struct sonde_tracer *tracer, size_t index, uint32_t number, char *to,
+                       size_t size);
+
 /* Exit status of a launched program once it has ended, as waitpid gives it; -1 before. */
 int sonde_tracer_child_status(const struct sonde_tracer *tracer, size_t index);
 

@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "base/err.h"
+#include "base/own.h"
 #include "base/text.h"
 #include "sonde/process.h"
 #include "source/ipc/commands.h"
@@ -214,7 +215,7 @@ static int check_target(const struct report *report, uint32_t pid, struct sonde_
     }
     struct sn_ipc_route route = sn_ipc_route_to(&target);
     struct sonde_error silent = {0};
-    __attribute__((cleanup(sn_ipc_process_info_done_auto))) struct sn_ipc_process_info info = {0};
+    SN_AUTO(sn_ipc_process_info_done) struct sn_ipc_process_info info = {0};
     bool answers =
         sn_ipc_get_process_info(&route, SN_IPC_USUAL_TIMEOUT_NS, &info, &silent) == SONDE_OK;
     port.verdict = answers ? SONDE_CHECK_YES : SONDE_CHECK_NO;

@@ -1,6 +1,5 @@
 #include "api/cpu_record.h"
 
-#include <fcntl.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -29,7 +28,9 @@ struct sn_cpu_record {
     struct sn_loop *loop;
     struct sn_timer timer;
     struct sn_cpu_times *times;
-    int fd;
+    uint32_t pid;
+    int fd;           /* -1: no file */
+    char *trace_path; /* the trace that the file is beside */
     struct sn_buf text;
     struct sn_table tracing; /* tids of the runtime's own tracing threads */
     uint64_t total_ns;
@@ -85,35 +86,50 @@ static void poll_again(struct sn_timer *timer)
     sn_loop_timer(record->loop, timer, sn_clock_deadline(INTERVAL_NS * looks));
 }
 
-static int open_file(struct sn_cpu_record *record, uint32_t pid, const char *path,
-                     struct sonde_error *err)
+int sn_cpu_record_open(struct sn_cpu_record *record, const char *trace_path,
+                       struct sonde_error *err)
 {
-    record->fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
-    if (record->fd < 0)
-        return sn_fail(err, SONDE_E_SYSTEM, 0, "cannot write '%s'", path);
-    sn_buf_format(&record->text, "sonde-cpu 1 pid=%" PRIu32 " clock=monotonic unit=ns\n", pid);
+    if (record->trace_path && strcmp(record->trace_path, trace_path) == 0)
+        return SONDE_OK;
+    SN_AUTO(sn_free) char *path = NULL;
+    char *kept = strdup(trace_path);
+    if (!kept || asprintf(&path, "%s.cpu", trace_path) < 0) {
+        free(kept);
+        return sn_fail(err, SONDE_E_NOMEM, 0, "no memory for a file name");
+    }
+    flush(record);
+    sn_close(record->fd);
+    free(record->trace_path);
+    record->fd = -1;
+    record->trace_path = kept;
+    int rc = sn_file_create(path, &record->fd, err);
+    if (rc != SONDE_OK)
+        return rc;
+    sn_file_truncate(record->fd);
+    sn_cpu_times_repeat_names(record->times);
+    sn_buf_format(&record->text, "sonde-cpu 1 pid=%" PRIu32 " clock=monotonic unit=ns\n",
+                  record->pid);
     return SONDE_OK;
 }
 
-int sn_cpu_record_new(struct sn_loop *loop, uint32_t pid, const char *path,
-                      struct sn_cpu_record **ret_record, struct sonde_error *err)
+int sn_cpu_record_new(struct sn_loop *loop, uint32_t pid, struct sn_cpu_record **ret_record,
+                      struct sonde_error *err)
 {
     struct sn_cpu_record *record = calloc(1, sizeof(*record));
     if (!record)
         return sn_fail(err, SONDE_E_NOMEM, 0, "no memory for CPU times");
     record->fd = -1;
+    record->pid = pid;
     record->loop = loop;
     record->text = sn_buf_with_limit(BUFFER_LIMIT);
     record->tracing = sn_table_with_limit(TRACING_THREADS);
     record->timer = (struct sn_timer){.expired = poll_again, .user = record};
     int rc = sn_cpu_times_new(pid, &record->times, err);
-    if (rc == SONDE_OK && path)
-        rc = open_file(record, pid, path, err);
     if (rc != SONDE_OK) {
         sn_cpu_record_free(record);
         return rc;
     }
-    poll_again(&record->timer);
+    sn_loop_timer(loop, &record->timer, 0);
     *ret_record = record;
     return SONDE_OK;
 }
@@ -137,6 +153,7 @@ void sn_cpu_record_free(struct sn_cpu_record *record)
     sn_close(record->fd);
     sn_buf_done(&record->text);
     sn_table_done(&record->tracing);
+    free(record->trace_path);
     free(record);
 }
 

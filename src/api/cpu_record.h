@@ -9,11 +9,16 @@ struct sn_cpu_record;
 struct sn_loop;
 struct sonde_error;
 
-/* Starts polling `pid` from `loop`. `path` NULL: only the sums are kept, no file. */
-int sn_cpu_record_new(struct sn_loop *loop, uint32_t pid, const char *path,
-                      struct sn_cpu_record **ret_record, struct sonde_error *err);
+/* Starts polling `pid` from `loop`; only sums are kept until a file is opened. */
+int sn_cpu_record_new(struct sn_loop *loop, uint32_t pid, struct sn_cpu_record **ret_record,
+                      struct sonde_error *err);
 
-/* Looks a last time and closes the file; the sums stay. */
+/* Writes to TRACE.cpu from now on; does nothing when that is the present file. A new file names
+ * every thread again. */
+int sn_cpu_record_open(struct sn_cpu_record *record, const char *trace_path,
+                       struct sonde_error *err);
+
+/* Looks a last time; the sums stay. */
 void sn_cpu_record_stop(struct sn_cpu_record *record);
 void sn_cpu_record_free(struct sn_cpu_record *record);
 

@@ -26,7 +26,14 @@ struct sn_launch {
     struct sn_ipc_port *port;
     struct sn_ipc_route route;
     struct sn_loop *loop;
-    struct sn_ipc_call *resumes; /* owns: a linked list through `user` of resumes under way */
+    struct resume *resumes; /* owns */
+};
+
+/* A runtime being let go. */
+struct resume {
+    struct sn_launch *launch;
+    struct resume *next;
+    struct sn_ipc_call call;
 };
 
 /* Our environment, with the port's variable put in; a port that somebody else set stays. */
@@ -138,11 +145,24 @@ int sn_launch_new(char *const argv[], const struct sonde_trace_options *options,
     return SONDE_OK;
 }
 
+static void forget_resume(struct resume *resume)
+{
+    struct resume **at = &resume->launch->resumes;
+    while (*at != resume)
+        at = &(*at)->next;
+    *at = resume->next;
+    free(resume);
+}
+
 /* It has not run an instruction of its own, and nobody else would ever let it. */
 static void end_program(struct sn_launch *launch)
 {
-    if (launch->route.target.pid > 0 && launch->route.target.pid != launch->child)
-        (void)kill(launch->route.target.pid, SIGKILL); /* it runs below a shell */
+    struct sn_ipc_target *target = &launch->route.target;
+    struct sn_ipc_target now;
+    bool is_below_shell = target->pid > 0 && target->pid != launch->child;
+    if (is_below_shell && sn_ipc_target_inspect(target->pid, &now, NULL) == SONDE_OK &&
+        now.start_ticks == target->start_ticks)
+        (void)kill(target->pid, SIGKILL);
     if (launch->child > 0 && launch->status < 0) {
         (void)kill(launch->child, SIGKILL);
         (void)waitpid(launch->child, NULL, 0);
@@ -154,10 +174,8 @@ void sn_launch_free(struct sn_launch *launch)
     if (!launch)
         return;
     while (launch->resumes) {
-        struct sn_ipc_call *call = launch->resumes;
-        launch->resumes = call->user;
-        sn_ipc_call_cancel(call);
-        free(call);
+        sn_ipc_call_cancel(&launch->resumes->call);
+        forget_resume(launch->resumes);
     }
     if (!launch->is_resumed)
         end_program(launch);
@@ -170,8 +188,10 @@ void sn_launch_free(struct sn_launch *launch)
  * others. */
 static void resumed(struct sn_ipc_call *call, int status)
 {
+    struct resume *resume = call->user;
     (void)status;
     sn_ipc_reply_done(&call->reply);
+    forget_resume(resume);
 }
 
 /* A program that our program starts inherits the variable and would wait for ever. */
@@ -179,20 +199,27 @@ static void resume_other(void *user, const struct sn_ipc_target *target,
                          const struct sn_ipc_guid *cookie)
 {
     struct sn_launch *launch = user;
-    static const struct sn_ipc_request resume = {.command = SN_IPC_RESUME_RUNTIME};
+    static const struct sn_ipc_request request = {.command = SN_IPC_RESUME_RUNTIME};
     struct sn_ipc_route route = sn_ipc_port_route(launch->port, target, cookie);
-    struct sn_ipc_call *call = calloc(1, sizeof(*call));
-    if (!call)
+    struct resume *resume = calloc(1, sizeof(*resume));
+    if (!resume)
         return;
-    call->done = resumed;
-    call->user = launch->resumes;
-    launch->resumes = call;
-    (void)sn_ipc_call_start(call, launch->loop, &route, &resume, SN_IPC_USUAL_TIMEOUT_NS, NULL);
+    *resume = (struct resume){.launch = launch, .next = launch->resumes};
+    resume->call.done = resumed;
+    resume->call.user = resume;
+    launch->resumes = resume;
+    if (sn_ipc_call_start(&resume->call, launch->loop, &route, &request, SN_IPC_USUAL_TIMEOUT_NS,
+                          NULL) != SONDE_OK)
+        forget_resume(resume);
 }
 
 int sn_launch_resume(struct sn_launch *launch, struct sn_loop *loop, struct sonde_error *err)
 {
-    int rc = sn_ipc_resume(&launch->route, err);
+    /* What the program itself starts must not look for our port: we may be gone by then. */
+    const char *before = getenv(PORTS_VARIABLE);
+    int rc = sn_ipc_set_variable(&launch->route, PORTS_VARIABLE, before ? before : "", err);
+    if (rc == SONDE_OK)
+        rc = sn_ipc_resume(&launch->route, err);
     if (rc != SONDE_OK)
         return rc;
     launch->is_resumed = true;

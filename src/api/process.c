@@ -148,14 +148,14 @@ static int by_name(const void *left, const void *right)
     return order ? order : (a->pid > b->pid) - (a->pid < b->pid);
 }
 
-static void list_free_auto(struct sonde_process_list **slot)
+static void sonde_process_list_free_auto(struct sonde_process_list **slot)
 {
     sonde_process_list_free(*slot);
 }
 
 int sonde_process_list_new(struct sonde_process_list **ret_list, struct sonde_error *err)
 {
-    __attribute__((cleanup(rows_done_auto))) struct rows rows = {0};
+    SN_AUTO(rows_done) struct rows rows = {0};
     int rc = sn_ipc_discover(add_row, &rows, err);
     if (rc < 0)
         return sn_fail(err, rc, 0, "cannot list the processes of this machine");
@@ -163,8 +163,7 @@ int sonde_process_list_new(struct sonde_process_list **ret_list, struct sonde_er
                     : SONDE_OK;
     if (rc != SONDE_OK)
         return rc;
-    __attribute__((cleanup(list_free_auto))) struct sonde_process_list *list =
-        calloc(1, sizeof(*list));
+    SN_AUTO(sonde_process_list_free) struct sonde_process_list *list = calloc(1, sizeof(*list));
     if (!list)
         return sn_fail(err, SONDE_E_NOMEM, 0, "no memory for the list of processes");
     list->arena = sn_arena_with_limit(MEMORY_LIMIT);
@@ -212,7 +211,7 @@ static bool runs_file(const struct sonde_process *process, const char *name)
 
 int sonde_process_find(const char *name, uint32_t *ret_pid, struct sonde_error *err)
 {
-    __attribute__((cleanup(list_free_auto))) struct sonde_process_list *list = NULL;
+    SN_AUTO(sonde_process_list_free) struct sonde_process_list *list = NULL;
     int rc = sonde_process_list_new(&list, err);
     if (rc != SONDE_OK || !list)
         return rc;

@@ -13,6 +13,9 @@
 
 #define RUNTIME_PROVIDER "Microsoft-Windows-DotNETRuntime"
 
+/* Events asked for by provider have stacks, and stacks want names. */
+#define NAMES_RUNDOWN 0x80020139u
+
 /* The runtime takes a thousand providers; ids per filter are ours to bound. */
 #define PROVIDER_LIMIT 1000u
 #define ID_LIMIT       1024u
@@ -80,14 +83,15 @@ static int merge(struct sonde_provider_set *set, const struct sonde_provider *pr
     struct sonde_provider *known = find(set, provider->name);
     if (!known)
         return append(set, provider, err);
+    if (provider->arguments && known->arguments &&
+        strcmp(known->arguments, provider->arguments) != 0)
+        return sn_fail(err, SONDE_E_ARGUMENT, 0,
+                       "provider '%s' is asked for twice with different arguments", provider->name);
     known->keywords |= provider->keywords;
     if (provider->level > known->level)
         known->level = provider->level;
     if (!provider->arguments)
         return SONDE_OK;
-    if (known->arguments && strcmp(known->arguments, provider->arguments) != 0)
-        return sn_fail(err, SONDE_E_ARGUMENT, 0,
-                       "provider '%s' is asked for twice with different arguments", provider->name);
     known->arguments = sn_arena_copy(&set->arena, provider->arguments, strlen(provider->arguments));
     if (!known->arguments)
         return sn_fail(err, SONDE_E_LIMIT, 0, "provider arguments are too long");
@@ -128,6 +132,7 @@ int sonde_provider_set_add_profiles(struct sonde_provider_set *set, const char *
                                     struct sonde_error *err)
 {
     while (*names) {
+        names += strspn(names, " ");
         size_t size = strcspn(names, ",");
         if (size) {
             int rc = add_profile(set, names, size, err);
@@ -146,8 +151,8 @@ static bool parse_level(const char *text, uint8_t *ret_level)
     static const char *const names[] = {"logalways", "critical",      "error",
                                         "warning",   "informational", "verbose"};
     uint64_t number;
-    if (sn_text_to_u64(text, 5, &number)) {
-        *ret_level = (uint8_t)number;
+    if (sn_text_to_u64(text, UINT64_MAX, &number)) {
+        *ret_level = number > 5 ? 5 : (uint8_t)number; /* as dotnet-trace does */
         return true;
     }
     for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++) {
@@ -210,6 +215,7 @@ static int add_spec(struct sonde_provider_set *set, char *spec, struct sonde_err
                        level);
     if (arguments && *arguments)
         provider.arguments = arguments;
+    set->rundown_keyword |= NAMES_RUNDOWN;
     return merge(set, &provider, err);
 }
 
@@ -217,6 +223,7 @@ int sonde_provider_set_add(struct sonde_provider_set *set, const char *specifica
                            struct sonde_error *err)
 {
     while (*specification) {
+        specification += strspn(specification, " ");
         size_t length = spec_length(specification);
         SN_AUTO(sn_free) char *spec = strndup(specification, length);
         if (!spec)
@@ -236,6 +243,8 @@ int sonde_provider_set_add_clr(struct sonde_provider_set *set, const char *keywo
     if (level && *level && !parse_level(level, &provider.level))
         return sn_fail(err, SONDE_E_ARGUMENT, 0, "level '%.32s' is not 0 to 5 or a level's name",
                        level);
+    if (!*keywords)
+        return sn_fail(err, SONDE_E_ARGUMENT, 0, "no keyword of the runtime is named");
     while (*keywords) {
         size_t size = strcspn(keywords, "+,");
         uint64_t bit = 0;
@@ -245,6 +254,7 @@ int sonde_provider_set_add_clr(struct sonde_provider_set *set, const char *keywo
         provider.keywords |= bit;
         keywords += size + (keywords[size] != '\0');
     }
+    set->rundown_keyword |= NAMES_RUNDOWN;
     return merge(set, &provider, err);
 }
 

@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
 #include "base/buf.h"
 #include "base/err.h"
@@ -41,7 +42,11 @@ static void value_text(const struct sn_value *value, struct sn_buf *out)
     case SN_VALUE_INT: sn_buf_format(out, "%" PRId64, (int64_t)value->number); break;
     case SN_VALUE_UINT:
     case SN_VALUE_TIME: sn_buf_format(out, "%" PRIu64, value->number); break;
-    case SN_VALUE_FLOAT: sn_buf_format(out, "%.15g", value->real); break;
+    case SN_VALUE_FLOAT: {
+        char text[32];
+        sn_buf_text(out, sn_text_real(value->real, text));
+        break;
+    }
     default: break;
     }
 }
@@ -53,6 +58,8 @@ static bool holds(const struct sn_event *event, const struct condition *conditio
         return false;
     SN_AUTO(sn_buf_done) struct sn_buf text = sn_buf_with_limit(VALUE_LIMIT);
     value_text(&value, &text);
+    if (value.kind == SN_VALUE_BOOL)
+        return strcasecmp(sn_buf_string(&text), condition->value) == 0; /* .NET writes True */
     return strcmp(sn_buf_string(&text), condition->value) == 0;
 }
 

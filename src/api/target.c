@@ -4,6 +4,7 @@
 
 #include "base/clock.h"
 #include "base/err.h"
+#include "base/own.h"
 #include "source/ipc/commands.h"
 
 #define DUMP_TIMEOUT_NS (600ull * SN_NS_PER_SECOND)
@@ -24,8 +25,7 @@ int sonde_target_environment(uint32_t pid, sonde_variable_fn *each, void *user,
     int rc = route_to(pid, &route, err);
     if (rc != SONDE_OK)
         return rc;
-    __attribute__((cleanup(sn_ipc_environment_done_auto))) struct sn_ipc_environment environment = {
-        0};
+    SN_AUTO(sn_ipc_environment_done) struct sn_ipc_environment environment = {0};
     rc = sn_ipc_get_environment(&route, SN_IPC_USUAL_TIMEOUT_NS, &environment, err);
     if (rc != SONDE_OK)
         return rc;

@@ -95,7 +95,7 @@ static bool has_filters(const struct sonde_trace_options *options)
 
 static int ask_runtime(struct sn_trace *trace, struct sonde_error *err)
 {
-    __attribute__((cleanup(sn_ipc_process_info_done_auto))) struct sn_ipc_process_info info = {0};
+    SN_AUTO(sn_ipc_process_info_done) struct sn_ipc_process_info info = {0};
     int rc = sn_ipc_get_process_info(&trace->route, SN_IPC_USUAL_TIMEOUT_NS, &info, err);
     if (rc != SONDE_OK)
         return rc;
@@ -187,7 +187,7 @@ static int wait_until_open(struct sonde_tracer *tracer, struct sn_trace *trace,
         struct sn_eventpipe_state state;
         sn_eventpipe_state(trace->source, &state);
         if (trace->source->has_ended && !state.is_open) {
-            *err = *state.err;
+            (void)sn_fail_because(err, state.err, "cannot open a session");
             return trace->source->status;
         }
         if (state.is_open)
@@ -223,10 +223,11 @@ static int open_session(struct sonde_tracer *tracer, struct sn_trace *trace,
 static int start_cpu_record(struct sonde_tracer *tracer, struct sn_trace *trace,
                             const struct sonde_trace_options *options, struct sonde_error *err)
 {
-    SN_AUTO(sn_free) char *path = NULL;
-    if (!options->no_cpu_record && asprintf(&path, "%s.cpu", options->output) < 0)
-        return sn_fail(err, SONDE_E_NOMEM, 0, "no memory for a file name");
-    return sn_cpu_record_new(tracer->loop, trace->pid, path, &trace->cpu, err);
+    int rc = sn_cpu_record_new(tracer->loop, trace->pid, &trace->cpu, err);
+    trace->has_cpu_file = !options->no_cpu_record;
+    if (rc == SONDE_OK && trace->has_cpu_file)
+        rc = sn_cpu_record_open(trace->cpu, sn_trace_output_path(trace->output), err);
+    return rc;
 }
 
 static int keep_provider_names(struct sn_trace *trace, const struct sonde_trace_options *options,
@@ -255,11 +256,11 @@ static int start_trace(struct sonde_tracer *tracer, struct sn_trace *trace,
         rc = add_stop_condition(trace, options, err);
     if (rc == SONDE_OK)
         rc = open_output(tracer, trace, options, err);
-    if (rc == SONDE_OK)
-        rc = start_cpu_record(tracer, trace, options, err);
     trace->start_ns = sn_clock_monotonic_ns();
     if (rc == SONDE_OK)
         rc = open_session(tracer, trace, options, err);
+    if (rc == SONDE_OK)
+        rc = start_cpu_record(tracer, trace, options, err);
     if (rc == SONDE_OK && trace->launch)
         rc = sn_launch_resume(trace->launch, tracer->loop, err);
     return rc;
@@ -404,6 +405,9 @@ static void tend_trace(struct sn_trace *trace)
     if (trace->is_ended)
         return;
     sn_trace_output_tend(trace->output);
+    if (trace->has_cpu_file)
+        (void)sn_cpu_record_open(trace->cpu, sn_trace_output_path(trace->output),
+                                 NULL); /* follows the rolls */
     if (trace->stop_event_met && !trace->stop_cause[0]) {
         trace->stop_cause = "stopping event";
         stop_trace(trace);
@@ -439,9 +443,10 @@ void sonde_tracer_stop(struct sonde_tracer *tracer)
 {
     for (size_t i = 0; i < tracer->count; i++) {
         struct sn_trace *trace = tracer->traces[i];
-        if (tracer->is_stopping)
+        if (tracer->is_stopping) {
             sn_eventpipe_abandon(trace->source);
-        else
+            sn_trace_output_abandon(trace->output);
+        } else
             stop_trace(trace);
         if (!trace->stop_cause[0])
             trace->stop_cause = "request";
@@ -468,6 +473,10 @@ size_t sonde_tracer_count(const struct sonde_tracer *tracer)
 void sonde_tracer_stats(const struct sonde_tracer *tracer, size_t index,
                         struct sonde_trace_stats *ret_stats)
 {
+    *ret_stats =
+        (struct sonde_trace_stats){.message = "", .stop_cause = "", .output = "", .runtime = ""};
+    if (index >= tracer->count)
+        return;
     const struct sn_trace *trace = tracer->traces[index];
     struct sn_eventpipe_state state;
     sn_eventpipe_state(trace->source, &state);
@@ -531,6 +540,23 @@ size_t sonde_tracer_silent(const struct sonde_tracer *tracer, size_t index, cons
         count++;
     }
     return count;
+}
+
+bool sonde_tracer_is_needed(const struct sonde_tracer *tracer)
+{
+    for (size_t i = 0; i < tracer->count; i++) {
+        struct sn_launch *launch = tracer->traces[i]->launch;
+        if (launch && sn_launch_is_wrapped(launch) && sn_launch_status(launch) < 0)
+            return true;
+    }
+    return false;
+}
+
+bool sonde_tracer_file(const struct sonde_tracer *tracer, size_t index, uint32_t number, char *to,
+                       size_t size)
+{
+    return index < tracer->count &&
+           sn_trace_output_file(tracer->traces[index]->output, number, to, size);
 }
 
 int sonde_tracer_child_status(const struct sonde_tracer *tracer, size_t index)

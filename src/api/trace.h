@@ -29,6 +29,7 @@ struct sn_trace {
     struct sn_source *source;   /* borrows from the road */
     struct sn_trace_output *output;
     struct sn_cpu_record *cpu;
+    bool has_cpu_file;
     bool is_raw;
     bool is_ended;
     bool stop_event_met;

@@ -14,6 +14,7 @@
 #include "base/own.h"
 #include "flow/road.h"
 #include "flow/sink.h"
+#include "flow/source.h"
 #include "model/event.h"
 #include "model/schema.h"
 #include "sink/archive/nettrace_archive.h"
@@ -28,6 +29,7 @@ struct closing {
     struct sn_nettrace_archive *archive;
     uint64_t bytes_before; /* the rundown */
     struct sn_road *road;
+    struct sn_source *source; /* borrows from the road */
 };
 
 /* Which event ids of a provider are kept. */
@@ -44,12 +46,14 @@ struct sn_trace_output {
     char *base_path;
     char *path; /* of the present file */
     int fd;     /* raw mode */
+    bool is_new_file;
     struct sn_nettrace_archive *archive;
     struct closing closing;
     struct filter *filters;
     size_t filter_count;
     uint32_t file_count;
     bool has_stopped_rolling;
+    uint32_t nameless_count; /* rolls whose rundown did not come whole */
     uint64_t event_count;
     uint64_t earlier_bytes; /* of files before the present one */
     uint64_t rundown_bytes; /* of the last roll: room to leave for the next one's */
@@ -80,8 +84,11 @@ static void drop_oldest(struct sn_trace_output *output)
     if (!keep || output->file_count <= keep)
         return;
     SN_AUTO(sn_free) char *path = path_of(output, output->file_count - keep);
+    SN_AUTO(sn_free) char *companion = NULL;
     if (path)
         (void)unlink(path); /* it may have been taken away already */
+    if (path && asprintf(&companion, "%s.cpu", path) >= 0)
+        (void)unlink(companion);
 }
 
 /* --- filters --- */
@@ -139,12 +146,13 @@ static bool is_kept(const struct sn_trace_output *output, const struct sn_schema
 
 struct closing_sink {
     struct sn_sink sink;
-    struct sn_nettrace_archive *archive; /* borrows */
+    struct sn_trace_output *output; /* borrows */
 };
 
 static int write_rundown(struct sn_sink *sink, const struct sn_event *event)
 {
-    return sn_nettrace_archive_event(((struct closing_sink *)sink)->archive, event, NULL);
+    struct sn_trace_output *output = ((struct closing_sink *)sink)->output;
+    return sn_nettrace_archive_event(output->closing.archive, event, &output->err);
 }
 
 static void free_plain(struct sn_sink *sink)
@@ -168,7 +176,7 @@ static int fetch_rundown(struct sn_trace_output *output, struct sonde_error *err
     struct closing_sink *sink = calloc(1, sizeof(*sink));
     if (!sink)
         return sn_fail(err, SONDE_E_NOMEM, 0, "no memory for a rundown");
-    *sink = (struct closing_sink){.sink.ops = &closing_ops, .archive = closing->archive};
+    *sink = (struct closing_sink){.sink.ops = &closing_ops, .output = output};
     rc = sn_road_subscribe(closing->road, &everything, &sink->sink, false, err);
     if (rc < 0)
         return rc;
@@ -183,14 +191,21 @@ static int fetch_rundown(struct sn_trace_output *output, struct sonde_error *err
         .stops_at_once = true};
     struct sn_source *source = NULL;
     rc = sn_eventpipe_new(&options, &source, err);
-    return rc == SONDE_OK ? sn_road_add_source(closing->road, source, err) : rc;
+    if (rc == SONDE_OK)
+        rc = sn_road_add_source(closing->road, source, err);
+    if (rc == SONDE_OK)
+        closing->source = source;
+    return rc;
 }
 
 static void complete_closing(struct sn_trace_output *output)
 {
     struct closing *closing = &output->closing;
-    (void)sn_nettrace_archive_finish(closing->archive,
-                                     &output->err); /* kept for the sink to report */
+    bool has_names = closing->source && closing->source->status == SONDE_OK &&
+                     !sn_road_tracker(closing->road)->lost_count;
+    if (output->options.rundown_keyword && !has_names)
+        output->nameless_count++;
+    (void)sn_nettrace_archive_finish(closing->archive, &output->err); /* told when the trace ends */
     uint64_t bytes = sn_nettrace_archive_bytes(closing->archive);
     output->earlier_bytes += bytes;
     output->rundown_bytes = bytes - closing->bytes_before;
@@ -240,8 +255,11 @@ static bool is_full(const struct sn_trace_output *output)
 static int write_event(struct sn_sink *sink, const struct sn_event *event)
 {
     struct sn_trace_output *output = ((struct output_sink *)sink)->output;
-    if (!is_kept(output, event->schema))
+    if (!is_kept(output, event->schema)) {
+        if (output->archive)
+            (void)sn_nettrace_archive_skip(output->archive, event); /* leaves no gap; cannot fail */
         return SONDE_AGAIN;
+    }
     int rc = output->archive ? SONDE_OK : open_next(output);
     if (rc == SONDE_OK)
         rc = sn_nettrace_archive_event(output->archive, event, &output->err);
@@ -270,20 +288,21 @@ int sn_trace_output_sink_new(struct sn_trace_output *output, struct sn_sink **re
 /* --- life --- */
 
 /* In raw mode the file is there from the start; otherwise a try tells early that it cannot be
- * written. */
+ * written. What stands in it is not touched before the first bytes come: the session may still be
+ * refused. */
 static int open_first(struct sn_trace_output *output, struct sonde_error *err)
 {
     output->path = path_of(output, 1);
     if (!output->path)
         return sn_fail(err, SONDE_E_NOMEM, 0, "no memory for a file name");
-    SN_AUTO(sn_close) int fd = open(output->path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
-    if (fd < 0)
-        return sn_fail(err, SONDE_E_SYSTEM, 0, "cannot write '%s'", output->path);
-    if (output->options.is_raw) {
+    output->is_new_file = access(output->path, F_OK) != 0;
+    SN_AUTO(sn_close) int fd = -1;
+    int rc = sn_file_create(output->path, &fd, err);
+    if (rc == SONDE_OK && output->options.is_raw) {
         output->fd = sn_take_fd(&fd);
         output->file_count = 1;
     }
-    return SONDE_OK;
+    return rc;
 }
 
 int sn_trace_output_new(struct sn_loop *loop, const struct sn_trace_output_options *options,
@@ -310,10 +329,22 @@ int sn_trace_output_new(struct sn_loop *loop, const struct sn_trace_output_optio
     return SONDE_OK;
 }
 
+uint64_t sn_trace_output_bytes(const struct sn_trace_output *output)
+{
+    uint64_t bytes = output->earlier_bytes;
+    if (output->archive)
+        bytes += sn_nettrace_archive_bytes(output->archive);
+    if (output->closing.archive)
+        bytes += sn_nettrace_archive_bytes(output->closing.archive);
+    return bytes;
+}
+
 void sn_trace_output_free(struct sn_trace_output *output)
 {
     if (!output)
         return;
+    if (output->is_new_file && !sn_trace_output_bytes(output))
+        (void)unlink(output->path); /* nothing came: leave nothing behind */
     sn_nettrace_archive_free(output->closing.archive);
     sn_road_free(output->closing.road);
     sn_nettrace_archive_free(output->archive);
@@ -331,6 +362,8 @@ void sn_trace_output_free(struct sn_trace_output *output)
 int sn_trace_output_tap(void *user, const void *bytes, size_t size, struct sonde_error *err)
 {
     struct sn_trace_output *output = user;
+    if (!output->earlier_bytes)
+        sn_file_truncate(output->fd);
     int rc = sn_file_write_all(output->fd, bytes, size, NULL);
     if (rc != SONDE_OK)
         return sn_fail(err, SONDE_E_SYSTEM, 0, "cannot write '%s'", output->path);
@@ -345,8 +378,17 @@ void sn_trace_output_stop_rolling(struct sn_trace_output *output)
 
 void sn_trace_output_tend(struct sn_trace_output *output)
 {
+    bool is_broken = output->err.status != SONDE_OK;
+    if (is_broken)
+        sn_trace_output_abandon(output);
     if (output->closing.archive && sn_road_is_done(output->closing.road))
         complete_closing(output);
+}
+
+void sn_trace_output_abandon(struct sn_trace_output *output)
+{
+    if (output->closing.source)
+        sn_eventpipe_abandon(output->closing.source);
 }
 
 bool sn_trace_output_is_idle(const struct sn_trace_output *output)
@@ -356,25 +398,21 @@ bool sn_trace_output_is_idle(const struct sn_trace_output *output)
 
 int sn_trace_output_finish(struct sn_trace_output *output, struct sonde_error *err)
 {
+    bool has_nothing = !output->options.is_raw && !output->file_count && !output->err.status;
+    if (has_nothing && output->options.info(output->options.user))
+        (void)open_next(output); /* no event passed the filters: an empty trace, but a trace */
     int rc = output->archive ? sn_nettrace_archive_finish(output->archive, &output->err) : SONDE_OK;
     if (output->err.status)
-        rc = sn_fail(err, output->err.status, 0, "'%s': %s", output->path, output->err.text);
+        return sn_fail_because(err, &output->err, output->base_path);
+    if (rc == SONDE_OK && output->nameless_count)
+        return sn_fail(err, SONDE_E_TRUNCATED, 0,
+                       "%" PRIu32 " of the rolled files lack method names", output->nameless_count);
     return rc;
 }
 
 uint64_t sn_trace_output_event_count(const struct sn_trace_output *output)
 {
     return output->event_count;
-}
-
-uint64_t sn_trace_output_bytes(const struct sn_trace_output *output)
-{
-    uint64_t bytes = output->earlier_bytes;
-    if (output->archive)
-        bytes += sn_nettrace_archive_bytes(output->archive);
-    if (output->closing.archive)
-        bytes += sn_nettrace_archive_bytes(output->closing.archive);
-    return bytes;
 }
 
 uint32_t sn_trace_output_file_count(const struct sn_trace_output *output)
@@ -385,4 +423,16 @@ uint32_t sn_trace_output_file_count(const struct sn_trace_output *output)
 const char *sn_trace_output_path(const struct sn_trace_output *output)
 {
     return output->path;
+}
+
+bool sn_trace_output_file(const struct sn_trace_output *output, uint32_t number, char *to,
+                          size_t size)
+{
+    uint32_t keep = output->options.roll_keep;
+    uint32_t first = keep && output->file_count > keep ? output->file_count - keep + 1 : 1;
+    if (number < first || number > output->file_count)
+        return false;
+    SN_AUTO(sn_free) char *path = path_of(output, number);
+    int length = path ? snprintf(to, size, "%s", path) : -1;
+    return length >= 0 && (size_t)length < size;
 }

@@ -51,6 +51,9 @@ void sn_trace_output_stop_rolling(struct sn_trace_output *output);
 /* To be called after each turn of the loop: completes rolled files. */
 void sn_trace_output_tend(struct sn_trace_output *output);
 
+/* Does not wait any longer for the rundown of a rolled file. */
+void sn_trace_output_abandon(struct sn_trace_output *output);
+
 /* No rolled file waits for its rundown any more. */
 bool sn_trace_output_is_idle(const struct sn_trace_output *output);
 
@@ -60,6 +63,9 @@ int sn_trace_output_finish(struct sn_trace_output *output, struct sonde_error *e
 uint64_t sn_trace_output_event_count(const struct sn_trace_output *output); /* re-encoded ones */
 uint64_t sn_trace_output_bytes(const struct sn_trace_output *output);
 uint32_t sn_trace_output_file_count(const struct sn_trace_output *output);
+/* The path of file `number`, from 1, as long as it is kept. */
+bool sn_trace_output_file(const struct sn_trace_output *output, uint32_t number, char *to,
+                          size_t size);
 const char *sn_trace_output_path(const struct sn_trace_output *output); /* of the present file */
 
 #endif

@@ -61,6 +61,15 @@ int sn_fail_errno(struct sonde_error *err, const char *format, ...)
     return status;
 }
 
+int sn_fail_because(struct sonde_error *err, const struct sonde_error *cause, const char *prefix)
+{
+    if (err && !err->status) {
+        *err = *cause;
+        (void)snprintf(err->text, sizeof(err->text), "%.160s: %.220s", prefix, cause->text);
+    }
+    return cause->status;
+}
+
 const char *sonde_status_name(int status)
 {
     switch (status) {

@@ -15,4 +15,7 @@ int sn_fail(struct sonde_error *err, int status, uint64_t offset, const char *fo
 int sn_fail_errno(struct sonde_error *err, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 
+/* Passes a cause on that lies elsewhere, with what was being done before it: "PREFIX: cause". */
+int sn_fail_because(struct sonde_error *err, const struct sonde_error *cause, const char *prefix);
+
 #endif

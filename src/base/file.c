@@ -2,6 +2,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/buf.h"
@@ -50,6 +51,27 @@ long sn_file_peek_at(int dir_fd, const char *path, char *to, size_t size)
     }
     to[have] = '\0';
     return (long)have;
+}
+
+int sn_file_create(const char *path, int *ret_fd, struct sonde_error *err)
+{
+    SN_AUTO(sn_close)
+    int fd = open(path, O_WRONLY | O_CREAT | O_CLOEXEC | O_NONBLOCK | O_NOCTTY, 0644);
+    struct stat status = {0};
+    bool has_no_reader = fd < 0 && errno == ENXIO;
+    if (!has_no_reader && (fd < 0 || fstat(fd, &status) != 0))
+        return sn_fail(err, SONDE_E_SYSTEM, 0, "cannot write '%s'", path);
+    if (has_no_reader || S_ISFIFO(status.st_mode) || S_ISSOCK(status.st_mode))
+        return sn_fail(err, SONDE_E_ARGUMENT, 0,
+                       "cannot write '%s': it is a pipe, a file is needed", path);
+    *ret_fd = sn_take_fd(&fd);
+    return SONDE_OK;
+}
+
+void sn_file_truncate(int fd)
+{
+    if (ftruncate(fd, 0) != 0)
+        errno = 0; /* a device: nothing to empty */
 }
 
 int sn_file_write_all(int fd, const void *bytes, size_t size, struct sonde_error *err)

@@ -15,6 +15,13 @@ int sn_file_read_at(int dir_fd, const char *path, struct sn_buf *buf, struct son
  * the number of bytes or -1 with errno. For the small files of /proc, without allocation. */
 long sn_file_peek_at(int dir_fd, const char *path, char *to, size_t size);
 
+/* Opens `path` for writing, new or not; what is in it stays until the first write of the caller,
+ * who truncates. Pipes are refused: to open one would wait for a reader. SONDE_E_SYSTEM. */
+int sn_file_create(const char *path, int *ret_fd, struct sonde_error *err);
+
+/* Empties it, where it has a length: devices have none. */
+void sn_file_truncate(int fd);
+
 /* Writes all of it or fails; retries after EINTR and short writes. */
 int sn_file_write_all(int fd, const void *bytes, size_t size, struct sonde_error *err);
 

@@ -3,7 +3,6 @@
 #include <assert.h>
 #include <inttypes.h>
 #include <math.h>
-#include <stdio.h>
 #include <string.h>
 
 #include "base/buf.h"
@@ -108,13 +107,8 @@ void sn_json_real(struct sn_json *json, const char *key, double value)
         return;
     }
     char text[32];
-    int length = snprintf(text, sizeof(text), "%.15g", value);
-    for (int i = 0; i < length; i++) {
-        if (!strchr("+-0123456789e", text[i]))
-            text[i] = '.'; /* whatever the host program's locale calls a decimal point */
-    }
     begin_member(json, key);
-    sn_buf_text(json->out, text);
+    sn_buf_text(json->out, sn_text_real(value, text));
 }
 
 void sn_json_bool(struct sn_json *json, const char *key, bool value)

@@ -7,7 +7,7 @@
 #include <unistd.h>
 
 /* `SN_AUTO(sn_free) char *name = NULL;` releases `name` when it goes out of scope. A type brings
- * its own `<drop>_auto`, usually through SN_AUTO_DEFINE. */
+ * its own `<drop>_auto`. */
 #define SN_AUTO(drop) __attribute__((cleanup(drop##_auto)))
 
 /* Moves a pointer out of its variable, so that the scope's end finds NULL there. */

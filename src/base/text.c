@@ -153,6 +153,16 @@ bool sn_text_to_u64(const char *text, uint64_t most, uint64_t *ret_value)
     return true;
 }
 
+const char *sn_text_real(double value, char to[32])
+{
+    int length = snprintf(to, 32, "%.15g", value);
+    for (int i = 0; i < length; i++) {
+        if (!strchr("+-0123456789einfa", to[i]))
+            to[i] = '.'; /* whatever the host program's locale calls a decimal point */
+    }
+    return to;
+}
+
 const char *sn_text_bytes(uint64_t bytes, char to[16])
 {
     static const char *const units[] = {"B", "KB", "MB", "GB", "TB", "PB", "EB"};

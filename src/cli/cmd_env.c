@@ -36,12 +36,49 @@ struct printer {
     struct sn_json json;
 };
 
-/* The runtime's own switches say how it runs and hold no secrets. */
-static bool is_shown(const struct arguments *arguments, const char *variable)
+/* Switches of the runtime, which say how it runs. Not every DOTNET_ variable: hosts read their
+ * configuration, passwords included, from such names too. A name that ends in * stands for all that
+ * begin so. */
+static const char *const harmless[] = {
+    "ASPNETCORE_ENVIRONMENT",
+    "CORECLR_ENABLE_PROFILING",
+    "CORECLR_PROFILER",
+    "CORECLR_PROFILER_PATH*",
+    "DOTNET_DiagnosticPorts",
+    "DOTNET_DefaultDiagnosticPortSuspend",
+    "DOTNET_EnableDiagnostics",
+    "DOTNET_EnableDiagnostics_*",
+    "DOTNET_ENVIRONMENT",
+    "DOTNET_EventPipe*",
+    "DOTNET_EnableEventPipe",
+    "DOTNET_GC*",
+    "DOTNET_gc*",
+    "DOTNET_PerfMap*",
+    "DOTNET_PROCESSOR_COUNT",
+    "DOTNET_ReadyToRun",
+    "DOTNET_ROLL_FORWARD*",
+    "DOTNET_ROOT*",
+    "DOTNET_RUNNING_IN_CONTAINER",
+    "DOTNET_SYSTEM_GLOBALIZATION_INVARIANT",
+    "DOTNET_TC_*",
+    "DOTNET_Thread*",
+    "DOTNET_Tiered*",
+    "DOTNET_VERSION",
+    "COMPlus_EnableDiagnostics*",
+    "COMPlus_gc*",
+    "COMPlus_GC*",
+};
+
+static bool is_harmless(const char *name)
 {
-    return arguments->values || strncmp(variable, "DOTNET_", 7) == 0 ||
-           strncmp(variable, "COMPlus_", 8) == 0 || strncmp(variable, "CORECLR_", 8) == 0 ||
-           strncmp(variable, "ASPNETCORE_ENVIRONMENT=", 23) == 0;
+    for (size_t i = 0; i < sizeof(harmless) / sizeof(*harmless); i++) {
+        size_t size = strlen(harmless[i]);
+        bool is_prefix = harmless[i][size - 1] == '*';
+        if (is_prefix ? strncmp(name, harmless[i], size - 1) == 0 && !strstr(name, "__")
+                      : strcmp(name, harmless[i]) == 0)
+            return true;
+    }
+    return false;
 }
 
 static void print_variable(void *user, const char *variable, size_t size)
@@ -49,10 +86,10 @@ static void print_variable(void *user, const char *variable, size_t size)
     struct printer *printer = user;
     size_t name_size = strcspn(variable, "=");
     const char *value = name_size < size ? variable + name_size + 1 : "";
-    const char *shown = is_shown(printer->arguments, variable) ? value : HIDDEN;
     SN_AUTO(sn_free) char *name = strndup(variable, name_size);
     if (!name)
         return;
+    const char *shown = printer->arguments->values || is_harmless(name) ? value : HIDDEN;
     if (printer->arguments->json) {
         sn_json_text(&printer->json, name, shown);
         return;

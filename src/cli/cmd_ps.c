@@ -129,7 +129,7 @@ static void print_table(const struct sonde_process_list *list)
         print_row(sonde_process_list_get(list, i), &widths);
 }
 
-static void list_free_auto(struct sonde_process_list **slot)
+static void sonde_process_list_free_auto(struct sonde_process_list **slot)
 {
     sonde_process_list_free(*slot);
 }
@@ -139,7 +139,7 @@ static int run(const void *given, const struct sn_operands *operands)
     const struct arguments *arguments = given;
     struct sonde_error err = {0};
     (void)operands;
-    __attribute__((cleanup(list_free_auto))) struct sonde_process_list *list = NULL;
+    SN_AUTO(sonde_process_list_free) struct sonde_process_list *list = NULL;
     if (sonde_process_list_new(&list, &err) != SONDE_OK)
         return sn_command_fail(&err);
     if (!arguments->json) {

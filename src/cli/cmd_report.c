@@ -45,6 +45,7 @@ static void write_json(const struct sonde_summary *summary, struct sn_buf *out)
     sn_json_u64(&json, "lost", totals.lost_count);
     sn_json_u64(&json, "undeclared", totals.unknown_count);
     sn_json_bool(&json, "cut", totals.is_cut);
+    sn_json_u64(&json, "damageCount", totals.damage_count);
     sn_json_array(&json, "damage");
     for (size_t i = 0; i < sonde_summary_damage_count(summary); i++) {
         const struct sonde_damage *damage = sonde_summary_damage(summary, i);
@@ -127,13 +128,17 @@ static void print_missing(const struct sonde_summary *summary,
     if (totals->unknown_count)
         (void)printf("unknown   %s events whose declaration is missing\n",
                      sn_text_count(totals->unknown_count, number));
-    for (size_t i = 0; i < sonde_summary_damage_count(summary); i++) {
+    size_t kept = sonde_summary_damage_count(summary);
+    for (size_t i = 0; i < kept; i++) {
         const struct sonde_damage *damage = sonde_summary_damage(summary, i);
         (void)printf("damage    at byte %" PRIu64 ", %" PRIu64 " bytes passed over: ",
                      damage->offset, damage->bytes);
         sn_terminal_put(stdout, SN_STYLE_WARN, damage->text);
         (void)putchar('\n');
     }
+    if (totals->damage_count > kept)
+        (void)printf("damage    and in %s more places\n",
+                     sn_text_count(totals->damage_count - kept, number));
 }
 
 static void print_text(const char *path, const struct sonde_summary *summary, uint64_t most)
@@ -154,7 +159,7 @@ static void print_text(const char *path, const struct sonde_summary *summary, ui
     print_kinds(summary, most);
 }
 
-static void summary_free_auto(struct sonde_summary **slot)
+static void sonde_summary_free_auto(struct sonde_summary **slot)
 {
     sonde_summary_free(*slot);
 }
@@ -167,7 +172,7 @@ static int run(const void *given, const struct sn_operands *operands)
         (void)sn_fail(&err, SONDE_E_ARGUMENT, 0, "which file? 'sonde report FILE.nettrace'");
         return sn_command_fail(&err);
     }
-    __attribute__((cleanup(summary_free_auto))) struct sonde_summary *summary = NULL;
+    SN_AUTO(sonde_summary_free) struct sonde_summary *summary = NULL;
     if (sonde_file_summarize(operands->words[0], &summary, &err) != SONDE_OK)
         return sn_command_fail(&err);
     struct sonde_file_totals totals;

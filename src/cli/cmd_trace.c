@@ -7,6 +7,7 @@
 
 #include "base/err.h"
 #include "base/own.h"
+#include "base/text.h"
 #include "cli/trace_run.h"
 #include "sonde/provider.h"
 
@@ -168,9 +169,8 @@ static int resolve_targets(const struct arguments *arguments, struct sn_trace_ru
                            struct sonde_error *err)
 {
     for (size_t i = 0; i < arguments->pids.count; i++) {
-        char *end;
-        unsigned long pid = strtoul(arguments->pids.items[i], &end, 10);
-        if (*end || !pid || pid > INT32_MAX)
+        uint64_t pid = 0;
+        if (!sn_text_to_u64(arguments->pids.items[i], INT32_MAX, &pid) || !pid)
             return sn_fail(err, SONDE_E_ARGUMENT, 0, "'%.32s' is not a pid",
                            arguments->pids.items[i]);
         add_target(run, (uint32_t)pid);
@@ -199,6 +199,8 @@ static int check_together(const struct arguments *arguments, struct sonde_error 
         return sn_fail(err, SONDE_E_ARGUMENT, 0,
                        "--roll: at least %u bytes, as each file has names of its own",
                        SMALLEST_ROLL);
+    if (arguments->keep > UINT32_MAX)
+        return sn_fail(err, SONDE_E_ARGUMENT, 0, "--keep: at most %u files", UINT32_MAX);
     if (arguments->keep && !arguments->roll_bytes)
         return sn_fail(err, SONDE_E_ARGUMENT, 0, "--keep needs --roll");
     if (arguments->clr_level && !arguments->clr_events)
@@ -206,7 +208,7 @@ static int check_together(const struct arguments *arguments, struct sonde_error 
     return SONDE_OK;
 }
 
-static void set_free_auto(struct sonde_provider_set **slot)
+static void sonde_provider_set_free_auto(struct sonde_provider_set **slot)
 {
     sonde_provider_set_free(*slot);
 }
@@ -221,7 +223,7 @@ static int run(const void *given, const struct sn_operands *operands)
                                  .output = arguments->output,
                                  .duration_ns = arguments->duration_ns,
                                  .json = arguments->json};
-    __attribute__((cleanup(set_free_auto))) struct sonde_provider_set *set = NULL;
+    SN_AUTO(sonde_provider_set_free) struct sonde_provider_set *set = NULL;
     int rc = operands->count
                  ? sn_fail(&err, SONDE_E_ARGUMENT, 0, "what is '%.64s'? a command stands behind --",
                            operands->words[0])

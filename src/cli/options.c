@@ -53,6 +53,18 @@ static uint64_t unit_ns(const char *unit, size_t size)
     return size ? 0 : SN_NS_PER_SECOND;
 }
 
+/* ".25" is 250 thousandths; what is finer does not count. No fraction: 0, and the text stays. */
+static uint64_t take_fraction(const char **text)
+{
+    if (**text != '.' || (*text)[1] < '0' || (*text)[1] > '9')
+        return 0;
+    uint64_t thousandths = 0;
+    uint64_t weight = 100;
+    for (++*text; **text >= '0' && **text <= '9'; ++*text, weight /= 10)
+        thousandths += weight * (uint64_t)(**text - '0');
+    return thousandths;
+}
+
 bool sn_option_parse_duration(const char *text, uint64_t *ret_ns)
 {
     if (strchr(text, ':'))
@@ -68,11 +80,12 @@ bool sn_option_parse_duration(const char *text, uint64_t *ret_ns)
             return false;
         memcpy(number, text, digits);
         text += digits;
+        uint64_t thousandths = take_fraction(&text);
         size_t letters = strcspn(text, "0123456789");
         uint64_t ns = unit_ns(text, letters);
         if (!ns || !sn_text_to_u64(number, 100000000000ull, &value) || value > UINT64_MAX / ns / 4)
             return false;
-        total += value * ns;
+        total += value * ns + thousandths * (ns / 1000);
         if (total > UINT64_MAX / 2)
             return false;
         text += letters;

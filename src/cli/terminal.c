@@ -9,7 +9,9 @@
 #include "base/own.h"
 #include "base/text.h"
 
-#define PRINT_LIMIT 65536u
+/* Longer text is cut; escaped, a byte takes four at most, a character eight. */
+#define LONGEST_TEXT 65536u
+#define PRINT_LIMIT  (8u * LONGEST_TEXT + 16u)
 
 bool sn_terminal_has_colour(FILE *to)
 {
@@ -50,7 +52,9 @@ static void put_styled(FILE *to, enum sn_style style, const char *safe)
 void sn_terminal_put(FILE *to, enum sn_style style, const char *text)
 {
     SN_AUTO(sn_buf_done) struct sn_buf safe = sn_buf_with_limit(PRINT_LIMIT);
-    sn_text_printable(&safe, text, strlen(text));
+    sn_text_printable(&safe, text, strnlen(text, LONGEST_TEXT));
+    if (strlen(text) > LONGEST_TEXT)
+        sn_buf_text(&safe, "…");
     put_styled(to, style, sn_buf_string(&safe));
 }
 
@@ -77,7 +81,7 @@ static void cut_at(char *text, size_t columns)
 void sn_terminal_cell(FILE *to, enum sn_style style, const char *text, int width)
 {
     SN_AUTO(sn_buf_done) struct sn_buf safe = sn_buf_with_limit(PRINT_LIMIT);
-    sn_text_printable(&safe, text, strlen(text));
+    sn_text_printable(&safe, text, strnlen(text, LONGEST_TEXT));
     char *shown = (char *)(uintptr_t)sn_buf_string(&safe); /* ours: the buffer is local */
     size_t columns = sn_terminal_columns(shown);
     const char *tail = "";
@@ -92,7 +96,12 @@ void sn_terminal_cell(FILE *to, enum sn_style style, const char *text, int width
 
 void sn_terminal_live(FILE *to, const char *text)
 {
-    (void)fprintf(to, "\r\033[K%s", text);
+    unsigned width = sn_terminal_width(to);
+    char line[512];
+    (void)snprintf(line, sizeof(line), "%s", text);
+    if (width > 1)
+        cut_at(line, width - 1); /* a wrapped line could not be replaced */
+    (void)fprintf(to, "\r\033[K%s", line);
     (void)fflush(to);
 }
 

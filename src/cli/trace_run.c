@@ -186,6 +186,16 @@ static void read_key(struct session *session)
         stop(session);
 }
 
+/* Several that came together, as a terminal and a supervisor may send them, are one request. */
+static bool drain_signals(const struct session *session)
+{
+    struct signalfd_siginfo signal;
+    bool came = false;
+    while (read(session->signals, &signal, sizeof(signal)) > 0)
+        came = true;
+    return came;
+}
+
 static int wait_and_turn(struct session *session, struct sonde_error *err)
 {
     struct pollfd polled[] = {{.fd = sonde_tracer_fd(session->tracer), .events = POLLIN},
@@ -193,11 +203,8 @@ static int wait_and_turn(struct session *session, struct sonde_error *err)
                               {.fd = session->reads_keys ? STDIN_FILENO : -1, .events = POLLIN}};
     if (poll(polled, 3, poll_timeout(session)) < 0 && errno != EINTR)
         return sn_fail_errno(err, "cannot wait for events");
-    if (polled[1].revents) {
-        struct signalfd_siginfo signal;
-        if (read(session->signals, &signal, sizeof(signal)) > 0)
-            stop(session);
-    }
+    if (polled[1].revents && drain_signals(session))
+        stop(session);
     if (polled[2].revents)
         read_key(session);
     if (sn_clock_monotonic_ns() >= session->deadline_ns)
@@ -321,15 +328,24 @@ static void print_silent(const struct sonde_tracer *tracer, size_t index)
     }
 }
 
+static void print_files(const struct sonde_tracer *tracer, size_t index, uint32_t count)
+{
+    char path[4096];
+    for (uint32_t number = 1; number <= count; number++) {
+        if (!sonde_tracer_file(tracer, index, number, path, sizeof(path)))
+            continue; /* rolled away */
+        sn_terminal_put(stdout, SN_STYLE_BOLD, path);
+        (void)putchar('\n');
+    }
+    (void)fflush(stdout);
+}
+
 static void print_outcome(const struct session *session, size_t index)
 {
     struct sonde_trace_stats stats;
     sonde_tracer_stats(session->tracer, index, &stats);
-    if (!session->run->json) {
-        sn_terminal_put(stdout, SN_STYLE_BOLD, stats.output);
-        (void)putchar('\n');
-        (void)fflush(stdout);
-    }
+    if (!session->run->json)
+        print_files(session->tracer, index, stats.file_count);
     if (stats.status != SONDE_OK) {
         (void)fputs("incomplete: ", stderr);
         sn_terminal_put(stderr, SN_STYLE_WARN, stats.message);
@@ -344,12 +360,36 @@ static void print_outcome(const struct session *session, size_t index)
     int child = child_exit_code(session->tracer, index);
     if (child > 0)
         (void)fprintf(stderr, "'%s' ended with %d\n", session->run->command[0], child);
-    else if (session->run->command && child < 0)
+    else if (session->run->command && child < 0 && !sonde_tracer_is_needed(session->tracer))
         (void)fprintf(stderr, "'%s' goes on as pid %" PRIu32 "\n", session->run->command[0],
                       stats.pid);
+    if (stats.damage_count)
+        (void)fprintf(stderr,
+                      "the stream is damaged in %" PRIu64 " places; 'sonde report' says where\n",
+                      stats.damage_count);
     print_silent(session->tracer, index);
     print_losses(session->tracer, index);
     print_last_line(&stats);
+}
+
+/* Something is there but not all: partial. All went well: the launched program's own word counts.
+ */
+static int exit_code_of(const struct sonde_tracer *tracer, size_t index,
+                        const struct sonde_trace_stats *stats)
+{
+    if (stats->status != SONDE_OK || stats->damage_count)
+        return stats->byte_count ? SN_EXIT_PARTIAL : sn_command_exit_code(stats->status);
+    int child = child_exit_code(tracer, index);
+    return child > 0 ? child : SN_EXIT_DONE;
+}
+
+/* Of several traces the one that went worst decides: a failure before a part, a part before nothing
+ * wrong. */
+static int worse(int left, int right)
+{
+    if (left == SN_EXIT_FAILED || right == SN_EXIT_FAILED)
+        return SN_EXIT_FAILED;
+    return left > right ? left : right;
 }
 
 static int finish(const struct session *session)
@@ -363,11 +403,7 @@ static int finish(const struct session *session)
         sonde_tracer_stats(session->tracer, i, &stats);
         write_outcome(&json, session->tracer, i);
         print_outcome(session, i);
-        if (stats.status != SONDE_OK || stats.damage_count)
-            code = stats.byte_count ? SN_EXIT_PARTIAL : sn_command_exit_code(stats.status);
-        else if (child_exit_code(session->tracer, i) > 0)
-            code = child_exit_code(session->tracer,
-                                   i); /* ours went well: the program's own word counts */
+        code = worse(code, exit_code_of(session->tracer, i, &stats));
     }
     sn_json_close(&json);
     if (session->run->json && !sn_terminal_flush(&out))
@@ -389,7 +425,40 @@ static int open_signals(struct session *session, struct sonde_error *err)
     return session->signals < 0 ? sn_fail_errno(err, "cannot watch signals") : SONDE_OK;
 }
 
-static void tracer_free_auto(struct sonde_tracer **slot)
+/* One of several could not be traced: those that run already are ended as they should be, and told
+ * of. */
+static int give_up(struct session *session, const struct sonde_error *err)
+{
+    int code = sn_command_fail(err);
+    if (!sonde_tracer_count(session->tracer))
+        return code;
+    struct sonde_error ignored = {0};
+    stop(session);
+    if (drive(session, &ignored) == SONDE_OK)
+        (void)finish(session);
+    return code;
+}
+
+/* A shell goes on, and what it starts would wait for our port: stay until it ends or somebody says
+ * stop. */
+static void stay(struct session *session)
+{
+    struct sonde_error ignored = {0};
+    (void)fprintf(
+        stderr,
+        "'%s' goes on: staying to let the .NET programs that it starts run; Ctrl-C leaves it\n",
+        session->run->command[0]);
+    while (sonde_tracer_is_needed(session->tracer)) {
+        struct pollfd polled[] = {{.fd = sonde_tracer_fd(session->tracer), .events = POLLIN},
+                                  {.fd = session->signals, .events = POLLIN}};
+        (void)poll(polled, 2, LIVE_EVERY_MS);
+        if (drain_signals(session))
+            return;
+        (void)sonde_tracer_turn(session->tracer, &ignored);
+    }
+}
+
+static void sonde_tracer_free_auto(struct sonde_tracer **slot)
 {
     sonde_tracer_free(*slot);
 }
@@ -397,7 +466,7 @@ static void tracer_free_auto(struct sonde_tracer **slot)
 int sn_trace_run(const struct sn_trace_run *run)
 {
     struct sonde_error err = {0};
-    __attribute__((cleanup(tracer_free_auto))) struct sonde_tracer *tracer = NULL;
+    SN_AUTO(sonde_tracer_free) struct sonde_tracer *tracer = NULL;
     struct session session = {.run = run, .signals = -1};
     if (sonde_tracer_new(&tracer, &err) != SONDE_OK || open_signals(&session, &err) != SONDE_OK)
         return sn_command_fail(&err);
@@ -405,11 +474,13 @@ int sn_trace_run(const struct sn_trace_run *run)
     session.is_live = isatty(STDERR_FILENO) && !run->command;
     session.reads_keys = isatty(STDIN_FILENO) && !run->command;
     if (start_all(&session, &err) < 0)
-        return sn_command_fail(&err);
+        return give_up(&session, &err);
     session.deadline_ns = run->duration_ns ? sn_clock_deadline(run->duration_ns) : UINT64_MAX;
     if (drive(&session, &err) != SONDE_OK)
         return sn_command_fail(&err);
     int code = finish(&session);
+    if (sonde_tracer_is_needed(tracer))
+        stay(&session);
     sn_close(session.signals);
     return code;
 }

@@ -17,6 +17,7 @@ struct sn_decoder {
     void *user;
     bool has_info;
     struct sn_trace_info info;
+    struct sonde_error err; /* why the road refused something */
 };
 
 static int take_info(void *user, const struct sn_trace_info *info)
@@ -30,7 +31,7 @@ static int take_info(void *user, const struct sn_trace_info *info)
 static int take_schema(void *user, struct sn_schema *schema)
 {
     struct sn_decoder *decoder = user;
-    return sn_road_schema(decoder->road, schema, NULL);
+    return sn_road_schema(decoder->road, schema, &decoder->err);
 }
 
 static int take_event(void *user, const struct sn_event *event)
@@ -113,7 +114,8 @@ void sn_decoder_free(struct sn_decoder *decoder)
 int sn_decoder_feed(struct sn_decoder *decoder, const void *bytes, size_t size,
                     struct sonde_error *err)
 {
-    return sn_nettrace_reader_feed(decoder->reader, bytes, size, err);
+    int rc = sn_nettrace_reader_feed(decoder->reader, bytes, size, err);
+    return decoder->err.status ? sn_fail_because(err, &decoder->err, "cannot decode") : rc;
 }
 
 int sn_decoder_finish(struct sn_decoder *decoder, struct sonde_error *err)

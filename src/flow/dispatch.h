@@ -19,7 +19,7 @@ struct sn_subscription {
     struct sn_sink *sink; /* owns; NULL: the place is free */
     struct sn_request request;
     bool needs_order; /* wants its events merged by time */
-    bool is_leaving;  /* said SONDE_END or failed; gone after the present event */
+    bool is_leaving;  /* said SONDE_END or failed: gets no more, and waits to be unsubscribed */
     int status;       /* why it left */
     uint64_t delivered_count;
     uint64_t declined_count;

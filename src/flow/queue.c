@@ -62,6 +62,15 @@ static struct entry *copy_event(const struct sn_event *event)
     return entry;
 }
 
+/* A lost event stands for as many as it tells of. */
+static uint64_t events_in(const struct sn_event *event)
+{
+    uint64_t count = 1;
+    if (event->schema == &sn_lost_schema && event->payload_size == sizeof(count))
+        memcpy(&count, event->payload, sizeof(count));
+    return count;
+}
+
 static int put(struct sn_sink *sink, const struct sn_event *event)
 {
     struct queue *queue = (struct queue *)sink;
@@ -77,8 +86,9 @@ static int put(struct sn_sink *sink, const struct sn_event *event)
         queue->last = &entry->next;
         (void)pthread_cond_signal(&queue->changed);
     } else if (rc == SONDE_OK) {
-        queue->dropped_count++;
-        queue->untold_count++;
+        uint64_t count = events_in(event);
+        queue->dropped_count += count;
+        queue->untold_count += count;
         rc = SONDE_AGAIN;
     }
     (void)pthread_mutex_unlock(&queue->lock);

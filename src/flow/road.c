@@ -123,6 +123,9 @@ int sn_road_unsubscribe(struct sn_road *road, int number, struct sonde_error *er
 {
     struct sn_dispatcher *dispatcher = &road->dispatcher;
     struct sn_sink *sink = dispatcher->subscriptions[number].sink;
+    if (dispatcher->ordered >> number & 1u)
+        sn_order_release(road->order,
+                         UINT64_MAX); /* nothing held may reach the number's next holder */
     uint64_t others = ~(1ull << number);
     dispatcher->active &= others;
     dispatcher->ordered &= others;
@@ -231,8 +234,8 @@ static void deliver(struct sn_road *road, struct sn_source *source, const struct
     sn_dispatch(dispatcher, wanted & ~dispatcher->ordered, event);
     if (!(wanted & dispatcher->ordered))
         return;
-    if (sn_order_hold(road->order, event) != SONDE_OK)
-        sn_track_lost(&road->tracker, event->pid, event->capture_thread_id, 1);
+    if (sn_order_hold(road->order, event) != SONDE_OK && event->schema != &sn_lost_schema)
+        sn_road_lost(road, source, event, 1);
     if (event->is_sorted && event->time_ns > source->complete_until_ns)
         source->complete_until_ns = event->time_ns;
 }

@@ -55,7 +55,7 @@ const struct sn_subscription *sn_road_subscription(const struct sn_road *road, i
 /* Asks every source to end. */
 void sn_road_stop(struct sn_road *road);
 
-/* All sources have ended and every event has been delivered. */
+/* All sources have ended and every event has been handed to its sinks. */
 bool sn_road_is_done(const struct sn_road *road);
 
 /* Whether any kind of event of this provider was declared. */

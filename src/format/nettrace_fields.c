@@ -258,6 +258,24 @@ static bool end_level(struct fields *fields)
     return close_field(fields, level.field, level.end);
 }
 
+/* Self-describing events (EventSource.Write) are declared as one nameless object. The runtime
+ * declares their bool and decimal fields as it does elsewhere, but writes one byte and a double:
+ * the payload wins. */
+static bool is_self_describing(const struct fields *fields, uint32_t top_count)
+{
+    if (fields->kind == SN_NETTRACE_FIELDS_V6 || top_count != 1 || !node_count(fields))
+        return false;
+    const struct node *first = node_at(fields, 0);
+    return first->type == SN_TYPE_OBJECT && !first->name[0];
+}
+
+static uint8_t written_type(uint8_t declared)
+{
+    return declared == SN_TYPE_BOOL32    ? SN_TYPE_BOOL8
+           : declared == SN_TYPE_DECIMAL ? SN_TYPE_F64
+                                         : declared;
+}
+
 /* Gives every node its place: the children of one parent side by side. */
 static bool build(struct fields *fields, struct sn_schema *schema, uint32_t top_count)
 {
@@ -272,6 +290,7 @@ static bool build(struct fields *fields, struct sn_schema *schema, uint32_t top_
         node_at(fields, i)->first = next;
         next += node_at(fields, i)->children;
     }
+    bool is_own_layout = is_self_describing(fields, top_count);
     uint32_t next_top = 0;
     for (uint32_t i = 0; i < count; i++) {
         const struct node *node = node_at(fields, i);
@@ -279,7 +298,7 @@ static bool build(struct fields *fields, struct sn_schema *schema, uint32_t top_
         /* A parent stands before its children, so `first` has not moved yet. */
         built[place] = (struct sn_field){
             .name = node->name,
-            .type = node->type,
+            .type = is_own_layout ? written_type(node->type) : node->type,
             .count = node->count,
             .child_count = (uint16_t)node->children,
             .children = node->children ? built + node->first : NULL,

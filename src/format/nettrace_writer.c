@@ -121,11 +121,17 @@ static bool widen_threads(struct sn_nettrace_writer *writer)
     return true;
 }
 
-/* The place of a thread in writer->known, new or not; -1 without memory. In version 4 the process
- * does not count: the stream has one. */
+/* In version 4 the process does not count: the stream has one. */
+static uint64_t thread_key(const struct sn_nettrace_writer *writer, uint32_t pid,
+                           uint64_t thread_id)
+{
+    return writer->version == 4 ? thread_id : thread_id ^ ((uint64_t)pid << 32);
+}
+
+/* The place of a thread in writer->known, new or not; -1 without memory. */
 static int64_t find_thread(struct sn_nettrace_writer *writer, uint32_t pid, uint64_t thread_id)
 {
-    uint64_t key = writer->version == 4 ? thread_id : thread_id ^ ((uint64_t)pid << 32);
+    uint64_t key = thread_key(writer, pid, thread_id);
     uint64_t *place = sn_table_find(&writer->by_thread, key);
     if (place)
         return (int64_t)*place;
@@ -153,8 +159,8 @@ static int replace_thread(struct sn_nettrace_writer *writer, struct sn_nettrace_
     return rc;
 }
 
-/* Gives the event its number in the stream: as it came in version 4; in 6 with the same gaps, but
- * from 1, where the format starts. */
+/* Gives the event its number in the stream: the same gaps as it came with, less what was left out;
+ * from its own first number in version 4, in 6 from 1, where the format starts. */
 static int count_event(struct sn_nettrace_writer *writer, struct sn_nettrace_out_thread *thread,
                        uint32_t sequence, struct sonde_error *err)
 {
@@ -165,7 +171,8 @@ static int count_event(struct sn_nettrace_writer *writer, struct sn_nettrace_out
         step = 1;
     }
     thread->given = sequence;
-    thread->written = writer->version == 4 ? sequence : thread->written + step;
+    bool starts_anew = writer->version == 4 && (!thread->has_sent || sequence == 1);
+    thread->written = starts_anew ? sequence : thread->written + step;
     thread->has_sent = true;
     return rc;
 }
@@ -412,6 +419,20 @@ int sn_nettrace_writer_event(struct sn_nettrace_writer *writer, const struct sn_
     if (writer->status == SONDE_OK)
         writer->status = add_event(writer, event, err);
     return writer->status;
+}
+
+int sn_nettrace_writer_skip(struct sn_nettrace_writer *writer, const struct sn_event *event)
+{
+    const uint64_t *place =
+        sn_table_find(&writer->by_thread, thread_key(writer, event->pid, event->capture_thread_id));
+    struct sn_nettrace_out_thread *thread = place ? &writer->known[*place] : NULL;
+    if (!thread || !thread->has_sent)
+        return SONDE_OK;
+    uint32_t step = event->sequence - thread->given;
+    if (step > 0 && step <= INT32_MAX)
+        thread->written += step - 1;
+    thread->given = event->sequence;
+    return SONDE_OK;
 }
 
 int sn_nettrace_writer_lost(struct sn_nettrace_writer *writer, const struct sn_nettrace_loss *loss,

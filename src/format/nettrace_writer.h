@@ -31,10 +31,13 @@ static inline void sn_nettrace_writer_free_auto(struct sn_nettrace_writer **slot
 }
 
 /* Adds an event. Its schema must live until the writer is freed; the rest is copied. Gaps in the
- * sequence numbers of a thread stay as they are; in version 6 they count from the thread's first
+ * sequence numbers of a thread stay as they are; in version 6 numbers count from the thread's first
  * event on, as that format starts at 1. SONDE_E_LIMIT: the event fits no block. */
 int sn_nettrace_writer_event(struct sn_nettrace_writer *writer, const struct sn_event *event,
                              struct sonde_error *err);
+
+/* An event that is left out on purpose: it leaves no gap, so that nobody takes it for lost. */
+int sn_nettrace_writer_skip(struct sn_nettrace_writer *writer, const struct sn_event *event);
 
 /* Notes losses, so that they show even when the thread sends nothing more. To be called where the
  * reader called it: before the event behind the gap. */

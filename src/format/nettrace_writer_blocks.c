@@ -242,7 +242,7 @@ static void add_sequence_numbers(const struct sn_nettrace_writer *writer, struct
     sn_buf_u32(to, 0);
     for (uint32_t i = 0; i < writer->thread_count; i++) {
         const struct sn_nettrace_out_thread *thread = &writer->known[i];
-        if (!thread->has_sent)
+        if (!thread->written)
             continue;
         count++;
         if (writer->version == 4) {

@@ -40,8 +40,12 @@ static bool is_array(const struct sn_field *field)
             field->type == SN_TYPE_REL_LOC || field->type == SN_TYPE_DATA_LOC);
 }
 
-static bool fits(enum sn_nettrace_fields_kind kind, uint8_t type)
+/* Version 4 has no one-byte bool, but where an event is one nameless object its bools are read as
+ * such. */
+static bool fits(enum sn_nettrace_fields_kind kind, uint8_t type, bool is_self_describing)
 {
+    if (type == SN_TYPE_BOOL8 && is_self_describing)
+        return true;
     if (type == SN_TYPE_POINTER)
         return true; /* written as the number it is */
     if (kind == SN_NETTRACE_FIELDS_V6)
@@ -54,6 +58,7 @@ static bool all_fit(enum sn_nettrace_fields_kind kind, const struct sn_field *fi
                     uint16_t count)
 {
     struct level levels[SN_FIELD_DEPTH_MAX + 1] = {{.fields = fields, .count = count}};
+    bool is_self_describing = count == 1 && fields[0].type == SN_TYPE_OBJECT && !fields[0].name[0];
     unsigned depth = 1;
     while (depth) {
         struct level *level = &levels[depth - 1];
@@ -62,7 +67,8 @@ static bool all_fit(enum sn_nettrace_fields_kind kind, const struct sn_field *fi
             continue;
         }
         const struct sn_field *field = &level->fields[level->next++];
-        if (!fits(kind, field->type) || (field->child_count && depth > SN_FIELD_DEPTH_MAX))
+        if (!fits(kind, field->type, is_self_describing) ||
+            (field->child_count && depth > SN_FIELD_DEPTH_MAX))
             return false;
         if (field->child_count)
             levels[depth++] =
@@ -86,6 +92,8 @@ static void put_type(const struct list *list, uint8_t type)
 {
     if (type == SN_TYPE_POINTER)
         type = list->pointer_type;
+    if (type == SN_TYPE_BOOL8 && list->kind != SN_NETTRACE_FIELDS_V6)
+        type = SN_TYPE_BOOL32;
     if (list->kind == SN_NETTRACE_FIELDS_V6)
         sn_buf_u8(list->to, type);
     else

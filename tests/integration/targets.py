@@ -253,7 +253,8 @@ class Case(unittest.TestCase):
 
     def trace(self, target, *arguments, code=0, name="t.nettrace", **how):
         """Runs `sonde trace --json` and returns its one outcome."""
-        done = self.sonde("trace", "-p", target.net_pid, "-o", self.path(name), "--json", *arguments, code=code, **how)
+        done = self.sonde("trace", "-p", target.net_pid, "-o", self.path(name), "--json", *arguments, code=None, **how)
+        self.assertEqual(done.child.returncode, code, done.text + ("" if target.is_running() else "target died: " + target.text))
         outcome = done.json[0]
         outcome["said"] = done.said
         return outcome

@@ -156,7 +156,7 @@ static void what_is_no_provider_is_refused_by_name(void **state)
     assert_refused(set, "A:-1", "'-1'");
     assert_refused(set, "A:1FFFFFFFFFFFFFFFF", "1FFFFFFFFFFFFFFFF");
     assert_refused(set, "A:0x0x1", "0x0x1");
-    assert_refused(set, "A:1:6", "'6'");
+    assert_refused(set, "A:1:loud", "'loud'");
     assert_refused(set, "A:1:loud", "'loud'");
     assert_refused(set, "A:1:-1", "'-1'");
     assert_int_equal(count_of(set), 0);

@@ -1,6 +1,5 @@
 #include "sink/archive/nettrace_archive.h"
 
-#include <fcntl.h>
 #include <stdlib.h>
 
 #include "base/err.h"
@@ -29,10 +28,12 @@ int sn_nettrace_archive_open(const char *path, uint32_t version, const struct sn
     struct sn_nettrace_archive *archive = calloc(1, sizeof(*archive));
     if (!archive)
         return sn_fail(err, SONDE_E_NOMEM, 0, "no memory for '%s'", path);
-    archive->fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
-    int rc = archive->fd < 0 ? sn_fail(err, SONDE_E_SYSTEM, 0, "cannot write '%s'", path)
-                             : sn_nettrace_writer_new(version, info, write_bytes, archive,
-                                                      &archive->writer, err);
+    archive->fd = -1;
+    int rc = sn_file_create(path, &archive->fd, err);
+    if (rc == SONDE_OK) {
+        sn_file_truncate(archive->fd);
+        rc = sn_nettrace_writer_new(version, info, write_bytes, archive, &archive->writer, err);
+    }
     if (rc != SONDE_OK) {
         sn_nettrace_archive_free(archive);
         return rc;
@@ -69,6 +70,11 @@ int sn_nettrace_archive_event(struct sn_nettrace_archive *archive, const struct 
     if (event->schema == &sn_lost_schema)
         return write_loss(archive, event, err);
     return sn_nettrace_writer_event(archive->writer, event, err);
+}
+
+int sn_nettrace_archive_skip(struct sn_nettrace_archive *archive, const struct sn_event *event)
+{
+    return sn_nettrace_writer_skip(archive->writer, event);
 }
 
 int sn_nettrace_archive_finish(struct sn_nettrace_archive *archive, struct sonde_error *err)

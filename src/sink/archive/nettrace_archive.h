@@ -21,6 +21,9 @@ void sn_nettrace_archive_free(struct sn_nettrace_archive *archive);
 int sn_nettrace_archive_event(struct sn_nettrace_archive *archive, const struct sn_event *event,
                               struct sonde_error *err);
 
+/* An event that is not wanted in the file: no gap is left where it was. */
+int sn_nettrace_archive_skip(struct sn_nettrace_archive *archive, const struct sn_event *event);
+
 int sn_nettrace_archive_finish(struct sn_nettrace_archive *archive, struct sonde_error *err);
 uint64_t sn_nettrace_archive_bytes(const struct sn_nettrace_archive *archive);
 

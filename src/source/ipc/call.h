@@ -18,7 +18,7 @@ struct sn_ipc_call;
 struct sn_ipc_port;
 
 /* How long a runtime may take for anything but a dump or a rundown. */
-#define SN_IPC_USUAL_TIMEOUT_NS (2ull * 1000 * 1000 * 1000)
+#define SN_IPC_USUAL_TIMEOUT_NS (5ull * 1000 * 1000 * 1000)
 
 /* Where connections to one runtime come from: its socket, or a port of ours that it connects to. */
 struct sn_ipc_route {

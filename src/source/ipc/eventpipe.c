@@ -14,6 +14,11 @@
 /* A Unix socket holds about 200 KB; a larger buffer would only be touched, not filled. */
 #define READ_SIZE (256u << 10)
 
+/* Between the answer to a stop and the end of the stream; and for the stop of a stream that is
+ * given up. */
+#define END_TIMEOUT_NS       (10ull * SN_NS_PER_SECOND)
+#define LAST_STOP_TIMEOUT_NS (500ull * SN_NS_PER_MS)
+
 #define STOP_TIMEOUT_NS (30ull * SN_NS_PER_SECOND)
 
 struct eventpipe {
@@ -22,6 +27,7 @@ struct eventpipe {
     struct sn_road *road;
     struct sn_ipc_session session;
     struct sn_watch watch;
+    struct sn_timer end_deadline; /* after the stop was answered */
     struct sn_decoder *decoder;
     bool is_open;
     bool is_stopping;
@@ -30,12 +36,29 @@ struct eventpipe {
     uint8_t bytes[READ_SIZE];
 };
 
-static void end(struct eventpipe *pipe, int status)
+/* A runtime notices a closed stream only when it next writes to it, which may be never: a session
+ * that did not end by itself is stopped as well. The stream is closed first, so that the stop has
+ * nothing to wait for. */
+static void close_session(struct eventpipe *pipe, bool is_at_end)
+{
+    sn_loop_unwatch(&pipe->watch);
+    sn_loop_untimer(&pipe->end_deadline);
+    uint64_t id = pipe->session.id;
+    sn_ipc_session_close(&pipe->session);
+    if (!pipe->is_open || is_at_end)
+        return;
+    struct sn_ipc_request request = {.command = SN_IPC_STOP_TRACING, .session_id = id};
+    SN_AUTO(sn_ipc_reply_done) struct sn_ipc_reply reply = {0};
+    struct sonde_error ignored = {
+        0}; /* the target has gone or is stuck: nothing more can be done */
+    (void)sn_ipc_call(&pipe->options.route, &request, LAST_STOP_TIMEOUT_NS, &reply, &ignored);
+}
+
+static void end(struct eventpipe *pipe, int status, bool is_at_end)
 {
     if (pipe->source.has_ended)
         return;
-    sn_loop_unwatch(&pipe->watch);
-    sn_ipc_session_close(&pipe->session);
+    close_session(pipe, is_at_end);
     sn_road_ended(pipe->road, &pipe->source, status);
 }
 
@@ -47,18 +70,20 @@ static void reach_end(struct eventpipe *pipe)
         rc = sn_fail(&pipe->err, SONDE_E_GONE, 0, "the stream of pid %d ended early: %s",
                      pipe->options.route.target.pid,
                      pipe->is_stopping ? "it did not finish in time" : "the process has gone");
-    end(pipe, pipe->err.status ? pipe->err.status : rc);
+    end(pipe, pipe->err.status ? pipe->err.status : rc, true);
 }
 
 static void decode(struct eventpipe *pipe, size_t size)
 {
     if (pipe->is_undecodable)
         return;
-    struct sonde_error err = {0};
-    if (sn_decoder_feed(pipe->decoder, pipe->bytes, size, &err) == SONDE_OK)
+    struct sonde_error cause = {0};
+    int rc = sn_decoder_feed(pipe->decoder, pipe->bytes, size, &cause);
+    if (rc == SONDE_OK)
         return;
     pipe->is_undecodable = true;
-    (void)sn_fail(&pipe->err, err.status, err.offset, "%s", err.text);
+    (void)sn_fail(&pipe->err, rc, cause.offset, "the stream of pid %d cannot be read: %s",
+                  pipe->options.route.target.pid, cause.text);
 }
 
 static void take_bytes(struct eventpipe *pipe, size_t size)
@@ -67,7 +92,7 @@ static void take_bytes(struct eventpipe *pipe, size_t size)
     if (options->tap) {
         int rc = options->tap(options->user, pipe->bytes, size, &pipe->err);
         if (rc != SONDE_OK) {
-            end(pipe, rc);
+            end(pipe, rc, false);
             return;
         }
     }
@@ -85,12 +110,20 @@ static void read_stream(struct sn_watch *watch, uint32_t events)
         reach_end(pipe);
 }
 
+static void give_up_waiting(struct sn_timer *timer)
+{
+    struct eventpipe *pipe = timer->user;
+    sn_eventpipe_abandon(&pipe->source);
+}
+
+/* The stream's end is found by reading it, now or later, but not for ever. */
 static void stopped(struct sn_ipc_session *session, int status, const struct sonde_error *err)
 {
     struct eventpipe *pipe = session->user;
     if (status != SONDE_OK && !pipe->err.status)
         pipe->err = *err;
-    /* The stream's end is found by reading it, now or later. */
+    pipe->end_deadline = (struct sn_timer){.expired = give_up_waiting, .user = pipe};
+    sn_loop_timer(sn_road_loop(pipe->road), &pipe->end_deadline, sn_clock_deadline(END_TIMEOUT_NS));
 }
 
 static void opened(struct sn_ipc_session *session, int status, const struct sonde_error *err)
@@ -98,14 +131,14 @@ static void opened(struct sn_ipc_session *session, int status, const struct sond
     struct eventpipe *pipe = session->user;
     if (status != SONDE_OK) {
         pipe->err = *err;
-        end(pipe, status);
+        end(pipe, status, true);
         return;
     }
     pipe->is_open = true;
     pipe->watch = (struct sn_watch){.fd = session->fd, .ready = read_stream, .user = pipe};
     int rc = sn_loop_watch(sn_road_loop(pipe->road), &pipe->watch, EPOLLIN, &pipe->err);
     if (rc != SONDE_OK)
-        end(pipe, rc);
+        end(pipe, rc, false);
     else if (pipe->options.stops_at_once)
         pipe->source.ops->stop(&pipe->source);
 }
@@ -138,14 +171,13 @@ static void stop(struct sn_source *source)
     int rc =
         sn_ipc_session_stop(&pipe->session, sn_road_loop(pipe->road), timeout, stopped, &pipe->err);
     if (rc != SONDE_OK)
-        end(pipe, rc);
+        end(pipe, rc, false);
 }
 
 static void free_eventpipe(struct sn_source *source)
 {
     struct eventpipe *pipe = (struct eventpipe *)source;
-    sn_loop_unwatch(&pipe->watch);
-    sn_ipc_session_close(&pipe->session);
+    close_session(pipe, pipe->source.has_ended);
     sn_decoder_free(pipe->decoder);
     free(pipe);
 }
@@ -193,5 +225,5 @@ void sn_eventpipe_abandon(struct sn_source *source)
                   pipe->options.route.target.pid);
     if (pipe->decoder && !pipe->is_undecodable)
         (void)sn_decoder_finish(pipe->decoder, NULL); /* what an unfinished block holds */
-    end(pipe, SONDE_E_GONE);
+    end(pipe, SONDE_E_GONE, false);
 }

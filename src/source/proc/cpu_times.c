@@ -24,6 +24,7 @@ struct thread {
     int fd; /* its schedstat, or -1: opened for each look */
     uint64_t cpu_ns;
     uint64_t seen_in; /* the poll that saw it last */
+    bool is_named;    /* its name has been told */
 };
 
 struct sn_cpu_times {
@@ -148,7 +149,8 @@ static void look_at(struct sn_cpu_times *times, uint32_t tid, sn_cpu_slice_fn *r
     /* What a thread ran before the first poll of all is not of this trace. */
     bool is_baseline = is_new && times->poll_count == 1;
     slice.ran_ns = is_baseline || cpu_ns < thread->cpu_ns ? 0 : cpu_ns - thread->cpu_ns;
-    slice.new_name = is_new ? read_name(dirfd(times->tasks), tid, name) : NULL;
+    slice.new_name = thread->is_named ? NULL : read_name(dirfd(times->tasks), tid, name);
+    thread->is_named = true;
     thread->cpu_ns = cpu_ns;
     thread->seen_in = times->poll_count;
     if (slice.ran_ns || slice.new_name)
@@ -193,6 +195,12 @@ int sn_cpu_times_poll(struct sn_cpu_times *times, sn_cpu_slice_fn *ran, void *us
     }
     forget_ended(times);
     return seen ? SONDE_OK : SONDE_E_GONE;
+}
+
+void sn_cpu_times_repeat_names(struct sn_cpu_times *times)
+{
+    for (size_t i = 0; i < times->thread_count; i++)
+        times->threads[i].is_named = false;
 }
 
 size_t sn_cpu_times_thread_count(const struct sn_cpu_times *times)

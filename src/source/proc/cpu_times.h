@@ -29,6 +29,9 @@ void sn_cpu_times_free(struct sn_cpu_times *times);
 /* SONDE_OK, or SONDE_E_GONE when the process is. */
 int sn_cpu_times_poll(struct sn_cpu_times *times, sn_cpu_slice_fn *ran, void *user);
 
+/* Names every thread anew at the next poll, as if it had not been seen. */
+void sn_cpu_times_repeat_names(struct sn_cpu_times *times);
+
 /* Threads seen at the last poll. */
 size_t sn_cpu_times_thread_count(const struct sn_cpu_times *times);
 
