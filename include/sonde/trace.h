@@ -66,7 +66,8 @@ struct sonde_tracer;
 
 int sonde_tracer_new(struct sonde_tracer **ret_tracer, struct sonde_error *err);
 
-/* Closes what still runs: the target drops the session by itself. NULL is fine. */
+/* Stops what still runs, without a rundown; waits for each target half a second at most. NULL is
+ * fine. */
 void sonde_tracer_free(struct sonde_tracer *tracer);
 
 /* Opens a session on `pid`. Returns its index or a negative status. */

@@ -222,7 +222,8 @@ static int run(const void *given, const struct sn_operands *operands)
     struct sn_trace_run trace = {.command = operands->command,
                                  .output = arguments->output,
                                  .duration_ns = arguments->duration_ns,
-                                 .json = arguments->json};
+                                 .json = arguments->json,
+                                 .asked = &arguments->providers};
     SN_AUTO(sonde_provider_set_free) struct sonde_provider_set *set = NULL;
     int rc = operands->count
                  ? sn_fail(&err, SONDE_E_ARGUMENT, 0, "what is '%.64s'? a command stands behind --",

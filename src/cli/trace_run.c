@@ -317,11 +317,23 @@ static void print_losses(const struct sonde_tracer *tracer, size_t index)
         count > LOSSES_SHOWN ? " ..." : "");
 }
 
-static void print_silent(const struct sonde_tracer *tracer, size_t index)
+static bool was_typed(const struct sn_option_list *asked, const char *provider)
+{
+    for (size_t i = 0; i < asked->count; i++) {
+        if (strcasestr(asked->items[i], provider))
+            return true;
+    }
+    return false;
+}
+
+/* A provider that a person named and that sent nothing is perhaps a typing error. */
+static void print_silent(const struct session *session, size_t index)
 {
     const char *names[8];
-    size_t count = sonde_tracer_silent(tracer, index, names, 8);
+    size_t count = sonde_tracer_silent(session->tracer, index, names, 8);
     for (size_t i = 0; i < count && i < 8; i++) {
+        if (!was_typed(session->run->asked, names[i]))
+            continue;
         (void)fputs("no event came from ", stderr);
         sn_terminal_put(stderr, SN_STYLE_BOLD, names[i]);
         (void)fputc('\n', stderr);
@@ -367,7 +379,7 @@ static void print_outcome(const struct session *session, size_t index)
         (void)fprintf(stderr,
                       "the stream is damaged in %" PRIu64 " places; 'sonde report' says where\n",
                       stats.damage_count);
-    print_silent(session->tracer, index);
+    print_silent(session, index);
     print_losses(session->tracer, index);
     print_last_line(&stats);
 }

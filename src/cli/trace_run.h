@@ -6,6 +6,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "cli/options.h"
 #include "sonde/trace.h"
 
 #define SN_TRACE_TARGETS_MAX 128u
@@ -17,6 +18,8 @@ struct sn_trace_run {
     const char *output;   /* NULL: a name made of the process's */
     uint64_t duration_ns; /* 0: until stopped */
     bool json;
+    const struct sn_option_list
+        *asked; /* provider strings as typed: those are told of when nothing comes */
     struct sonde_trace_options options; /* but for `output` */
 };
 
