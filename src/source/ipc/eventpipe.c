@@ -31,6 +31,8 @@ struct eventpipe {
     struct sn_decoder *decoder;
     bool is_open;
     bool is_stopping;
+    bool is_stop_answered;
+    bool is_drained;     /* the stream's end was read */
     bool is_undecodable; /* the bytes are no NetTrace stream: only the tap still gets them */
     struct sonde_error err;
     uint8_t bytes[READ_SIZE];
@@ -62,8 +64,12 @@ static void end(struct eventpipe *pipe, int status, bool is_at_end)
     sn_road_ended(pipe->road, &pipe->source, status);
 }
 
-static void reach_end(struct eventpipe *pipe)
+/* The runtime answers a stop after it has closed the stream; to hang up before would leave it
+ * writing to nobody. */
+static void finish_when_both(struct eventpipe *pipe)
 {
+    if (!pipe->is_drained || (pipe->is_stopping && !pipe->is_stop_answered))
+        return;
     struct sonde_error cut = {0};
     int rc = pipe->is_undecodable ? pipe->err.status : sn_decoder_finish(pipe->decoder, &cut);
     if (rc == SONDE_E_TRUNCATED)
@@ -106,8 +112,11 @@ static void read_stream(struct sn_watch *watch, uint32_t events)
     ssize_t got = read(pipe->session.fd, pipe->bytes, sizeof(pipe->bytes));
     if (got > 0)
         take_bytes(pipe, (size_t)got);
-    else if (got == 0 || (errno != EAGAIN && errno != EINTR))
-        reach_end(pipe);
+    else if (got == 0 || (errno != EAGAIN && errno != EINTR)) {
+        sn_loop_unwatch(&pipe->watch);
+        pipe->is_drained = true;
+        finish_when_both(pipe);
+    }
 }
 
 static void give_up_waiting(struct sn_timer *timer)
@@ -120,10 +129,12 @@ static void give_up_waiting(struct sn_timer *timer)
 static void stopped(struct sn_ipc_session *session, int status, const struct sonde_error *err)
 {
     struct eventpipe *pipe = session->user;
-    if (status != SONDE_OK && !pipe->err.status)
+    pipe->is_stop_answered = true;
+    if (status != SONDE_OK && !pipe->is_drained && !pipe->err.status)
         pipe->err = *err;
     pipe->end_deadline = (struct sn_timer){.expired = give_up_waiting, .user = pipe};
     sn_loop_timer(sn_road_loop(pipe->road), &pipe->end_deadline, sn_clock_deadline(END_TIMEOUT_NS));
+    finish_when_both(pipe);
 }
 
 static void opened(struct sn_ipc_session *session, int status, const struct sonde_error *err)
