@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/arena.h"
+#include "base/array.h"
 #include "base/clock.h"
 #include "base/err.h"
 #include "base/own.h"
@@ -35,14 +36,11 @@ static int add_row(void *user, const struct sn_ipc_target *target)
     struct rows *rows = user;
     if (rows->count == PROCESS_LIMIT)
         return SONDE_END;
-    if (rows->count == rows->capacity) {
-        size_t capacity = rows->capacity ? rows->capacity * 2 : 16;
-        struct sn_ipc_row *larger = realloc(rows->rows, capacity * sizeof(*larger));
-        if (!larger)
-            return SONDE_E_NOMEM;
-        rows->rows = larger;
-        rows->capacity = capacity;
-    }
+    struct sn_ipc_row *larger =
+        sn_array_room(rows->rows, rows->count, &rows->capacity, sizeof(*larger));
+    if (!larger)
+        return SONDE_E_NOMEM;
+    rows->rows = larger;
     rows->rows[rows->count++] = (struct sn_ipc_row){.target = *target};
     return SONDE_OK;
 }

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/array.h"
 #include "base/err.h"
 #include "base/own.h"
 #include "model/event.h"
@@ -95,14 +96,11 @@ static const uint8_t *copy_into(struct chunk *chunk, const uint8_t *bytes, size_
 
 static int make_slot(struct sn_order *order)
 {
-    if (order->held_count < order->held_capacity)
-        return SONDE_OK;
-    size_t capacity = order->held_capacity ? order->held_capacity * 2 : 256;
-    struct held *held = realloc(order->held, capacity * sizeof(*held));
+    struct held *held =
+        sn_array_room(order->held, order->held_count, &order->held_capacity, sizeof(*held));
     if (!held)
         return SONDE_E_NOMEM;
     order->held = held;
-    order->held_capacity = capacity;
     return SONDE_OK;
 }
 

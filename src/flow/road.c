@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <strings.h>
 
+#include "base/array.h"
 #include "base/err.h"
 #include "base/own.h"
 #include "flow/order.h"
@@ -203,14 +204,11 @@ int sn_road_schema(struct sn_road *road, struct sn_schema *schema, struct sonde_
 {
     if (road->schema_count == SCHEMA_LIMIT)
         return sn_fail(err, SONDE_E_LIMIT, 0, "more than %u kinds of events", SCHEMA_LIMIT);
-    if (road->schema_count == road->schema_capacity) {
-        size_t capacity = road->schema_capacity ? road->schema_capacity * 2 : 64;
-        struct sn_schema **schemas = realloc(road->schemas, capacity * sizeof(struct sn_schema *));
-        if (!schemas)
-            return sn_fail(err, SONDE_E_NOMEM, 0, "no memory for another kind of event");
-        road->schemas = schemas;
-        road->schema_capacity = capacity;
-    }
+    struct sn_schema **schemas = sn_array_room(road->schemas, road->schema_count,
+                                               &road->schema_capacity, sizeof(struct sn_schema *));
+    if (!schemas)
+        return sn_fail(err, SONDE_E_NOMEM, 0, "no memory for another kind of event");
+    road->schemas = schemas;
     road->schemas[road->schema_count++] = schema;
     schema->wanted = sn_dispatch_wanted(&road->dispatcher, schema);
     return SONDE_OK;

@@ -2,6 +2,8 @@
 
 #include <stdlib.h>
 
+#include "base/array.h"
+
 /* More threads than this lose events: the total stays right, the list is cut. */
 #define THREAD_LIMIT 16384u
 
@@ -19,14 +21,11 @@ void sn_track_done(struct sn_tracker *tracker)
 
 static struct sn_tracked_thread *add_thread(struct sn_tracker *tracker)
 {
-    if (tracker->thread_count == tracker->thread_capacity) {
-        size_t capacity = tracker->thread_capacity ? tracker->thread_capacity * 2 : 16;
-        struct sn_tracked_thread *threads = realloc(tracker->threads, capacity * sizeof(*threads));
-        if (!threads)
-            return NULL;
-        tracker->threads = threads;
-        tracker->thread_capacity = capacity;
-    }
+    struct sn_tracked_thread *threads = sn_array_room(tracker->threads, tracker->thread_count,
+                                                      &tracker->thread_capacity, sizeof(*threads));
+    if (!threads)
+        return NULL;
+    tracker->threads = threads;
     return &tracker->threads[tracker->thread_count++];
 }
 

@@ -7,7 +7,8 @@
 #include "base/err.h"
 #include "base/own.h"
 
-#define NETTRACE 1u
+#define NAME_KEYWORDS 0x38u /* of the rundown: modules, jitted and precompiled methods */
+#define NETTRACE      1u
 
 /* The newest command that a released runtime of this major version knows. */
 static enum sn_ipc_command newest_command(unsigned major)
@@ -26,6 +27,14 @@ static bool has_filters(const struct sn_ipc_wants *wants)
     return false;
 }
 
+/* Older commands know the rundown only whole. Who wants less than names gets none: a whole one
+ * costs the target more than all else in such a trace. The oldest command cannot go without. */
+static uint64_t all_or_nothing(uint64_t rundown_keyword, enum sn_ipc_command command)
+{
+    bool is_whole = (rundown_keyword & NAME_KEYWORDS) || command == SN_IPC_COLLECT_TRACING;
+    return is_whole ? SN_IPC_DEFAULT_RUNDOWN : 0;
+}
+
 /* What of the wants the command can carry; what it cannot is noted for the caller. */
 static void fit_wants(struct sn_ipc_session *session, enum sn_ipc_command command,
                       struct sn_ipc_collect *collect)
@@ -39,9 +48,8 @@ static void fit_wants(struct sn_ipc_session *session, enum sn_ipc_command comman
         .providers = wants->providers,
         .provider_count = wants->provider_count,
     };
-    if (command < SN_IPC_COLLECT_TRACING4 &&
-        (wants->rundown_keyword || command == SN_IPC_COLLECT_TRACING))
-        collect->rundown_keyword = SN_IPC_DEFAULT_RUNDOWN;
+    if (command < SN_IPC_COLLECT_TRACING4)
+        collect->rundown_keyword = all_or_nothing(wants->rundown_keyword, command);
     session->command = command;
     session->stacks_off_applied = collect->stacks == wants->stacks;
     session->rundown_keyword_applied = collect->rundown_keyword == wants->rundown_keyword;

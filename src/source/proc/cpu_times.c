@@ -8,6 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/array.h"
 #include "base/err.h"
 #include "base/file.h"
 #include "base/own.h"
@@ -113,14 +114,11 @@ static bool read_cpu_ns(struct sn_cpu_times *times, struct thread *thread, uint6
 
 static struct thread *add_thread(struct sn_cpu_times *times, uint32_t tid, uint64_t *slot)
 {
-    if (times->thread_count == times->thread_capacity) {
-        size_t capacity = times->thread_capacity ? times->thread_capacity * 2 : 32;
-        struct thread *threads = realloc(times->threads, capacity * sizeof(*threads));
-        if (!threads)
-            return NULL;
-        times->threads = threads;
-        times->thread_capacity = capacity;
-    }
+    struct thread *threads = sn_array_room(times->threads, times->thread_count,
+                                           &times->thread_capacity, sizeof(*threads));
+    if (!threads)
+        return NULL;
+    times->threads = threads;
     struct thread *thread = &times->threads[times->thread_count++];
     *thread =
         (struct thread){.tid = tid, .fd = -1, .ns_tid = read_ns_tid(dirfd(times->tasks), tid)};
