@@ -122,6 +122,47 @@ static void losses_survive(void **state)
     assert_copy_is_equal(&stream);
 }
 
+/* Every other event is left out on purpose. */
+static int write_or_skip(void *user, const struct sn_event *event)
+{
+    struct output *output = user;
+    if (event->time_ns % 2)
+        return sn_nettrace_writer_event(output->writer, event, NULL);
+    return sn_nettrace_writer_skip(output->writer, event);
+}
+
+static void what_is_left_out_is_not_lost_but_losses_beside_it_are(void **state)
+{
+    (void)state;
+    SN_AUTO(sn_buf_done) struct sn_buf stream = sn_buf_with_limit(STREAM_MAX);
+    put_start_v4(&stream, 1000000000);
+    put_plain_metadata(&stream, 1);
+    put_single_event(&stream, 1, 5, 10, 1);
+    put_single_event(&stream, 1, 5, 11, 2); /* left out */
+    put_single_event(&stream, 1, 5, 12, 3);
+    put_single_event(&stream, 1, 5, 15, 4); /* left out; 2 missing before it */
+    put_single_event(&stream, 1, 5, 17, 5); /* 1 missing */
+    put_single_event(&stream, 1, 5, 18, 6); /* left out */
+    put_single_event(&stream, 1, 5, 19, 7);
+    sn_buf_u8(&stream, 1);
+    struct sn_nettrace_ops ops = copy_ops;
+    ops.event = write_or_skip;
+    for (uint32_t version = 4; version <= 6; version += 2) {
+        struct output output = {.version = version, .stream = sn_buf_with_limit(STREAM_MAX)};
+        SN_AUTO(sn_nettrace_reader_free) struct sn_nettrace_reader *reader = NULL;
+        assert_int_equal(sn_nettrace_reader_new(&ops, &output, &reader, NULL), SONDE_OK);
+        assert_int_equal(sn_nettrace_reader_feed(reader, stream.bytes, stream.size, NULL),
+                         SONDE_OK);
+        assert_int_equal(sn_nettrace_reader_finish(reader, NULL), SONDE_OK);
+        assert_int_equal(sn_nettrace_writer_finish(output.writer, NULL), SONDE_OK);
+        sn_nettrace_writer_free(output.writer);
+        struct seen seen = read_once(&output.stream);
+        sn_buf_done(&output.stream);
+        assert_int_equal(seen.events, 4);
+        assert_int_equal(seen.lost, 3);
+    }
+}
+
 static bool know_it(void *user, struct sn_schema *schema, struct sn_arena *arena)
 {
     static const struct sn_field field = {.name = "Count", .type = SN_TYPE_COUNTED};
@@ -340,6 +381,7 @@ int main(void)
         cmocka_unit_test(a_copy_has_the_same_events_in_either_version),
         cmocka_unit_test(processes_and_labels_survive_in_version_6),
         cmocka_unit_test(losses_survive),
+        cmocka_unit_test(what_is_left_out_is_not_lost_but_losses_beside_it_are),
         cmocka_unit_test(what_came_from_a_table_is_not_written),
         cmocka_unit_test(fields_survive_as_far_as_the_version_has_them),
         cmocka_unit_test(many_stacks_and_activities_force_sequence_points),
