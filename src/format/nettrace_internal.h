@@ -62,6 +62,7 @@ struct sn_nettrace_thread_near {
 #define SN_NETTRACE_NEAR 64u
 
 struct sn_nettrace_threads {
+    bool has_forgotten;               /* there were too many: some were known before */
     struct sn_nettrace_thread *items; /* owns */
     uint32_t count;
     uint32_t removed; /* among them */

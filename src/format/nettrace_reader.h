@@ -31,6 +31,8 @@ struct sn_nettrace_loss {
     uint64_t count;
     uint64_t time_ns; /* of the event or sequence point that showed it; 0: neither had a time */
     uint32_t pid;
+    bool is_before_first; /* nothing of this thread came before; other readers do not count these in
+                             version 4 */
 };
 
 /* Any member may be NULL. A callback that returns anything but SONDE_OK stops the reader: the

@@ -9,19 +9,20 @@
 /* Numbers wrap; more than half the range ahead is behind. */
 #define FURTHEST 0x7FFFFFFFu
 
-static int report(struct sn_nettrace_reader *reader, const struct sn_nettrace_thread *thread,
-                  uint32_t count, uint64_t time_ns)
+/* Moves the thread's count on to `sequence`; the `count` numbers that were passed over are lost. */
+static int report(struct sn_nettrace_reader *reader, struct sn_nettrace_thread *thread,
+                  uint32_t sequence, uint32_t count, uint64_t time_ns)
 {
-    reader->counters.lost += count;
-    if (!reader->ops.lost)
-        return SONDE_OK;
     struct sn_nettrace_loss loss = {
         .pid = thread->pid,
         .capture_thread_id = thread->thread_id,
         .count = count,
         .time_ns = time_ns,
+        .is_before_first = thread->last == 0,
     };
-    return reader->ops.lost(reader->user, &loss);
+    thread->last = sequence;
+    reader->counters.lost += count;
+    return reader->ops.lost ? reader->ops.lost(reader->user, &loss) : SONDE_OK;
 }
 
 int sn_nettrace_sequence_gap(struct sn_nettrace_reader *reader, struct sn_nettrace_thread *thread,
@@ -29,11 +30,10 @@ int sn_nettrace_sequence_gap(struct sn_nettrace_reader *reader, struct sn_nettra
 {
     uint32_t missing = sequence - thread->last - 1;
     bool is_reused = sequence == 1 || missing > FURTHEST; /* a new thread under an old id */
-
+    if (thread != &reader->nobody && !is_reused && missing)
+        return report(reader, thread, sequence, missing, time_ns);
     thread->last = sequence;
-    if (thread == &reader->nobody || is_reused || !missing)
-        return SONDE_OK;
-    return report(reader, thread, missing, time_ns);
+    return SONDE_OK;
 }
 
 int sn_nettrace_sequence_bound(struct sn_nettrace_reader *reader, struct sn_nettrace_thread *thread,
@@ -42,8 +42,7 @@ int sn_nettrace_sequence_bound(struct sn_nettrace_reader *reader, struct sn_nett
     uint32_t missing = sequence - thread->last;
     if (!missing || missing > FURTHEST)
         return SONDE_OK; /* a lower bound, as it should be */
-    thread->last = sequence;
-    return report(reader, thread, missing, time_ns);
+    return report(reader, thread, sequence, missing, time_ns);
 }
 
 static int check_threads(struct sn_nettrace_reader *reader, struct sn_cursor *cur, uint32_t count,

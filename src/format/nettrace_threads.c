@@ -60,9 +60,10 @@ static bool make_room(struct sn_nettrace_threads *threads)
 static struct sn_nettrace_thread *add(struct sn_nettrace_threads *threads, uint64_t key, bool is_v6)
 {
     if (threads->count >= SN_NETTRACE_THREADS_MAX) {
-        if (!is_v6)
+        if (!is_v6) {
             sn_nettrace_threads_clear(threads);
-        else if (threads->removed >= SN_NETTRACE_THREADS_MAX / 4)
+            threads->has_forgotten = true;
+        } else if (threads->removed >= SN_NETTRACE_THREADS_MAX / 4)
             compact(threads); /* for less it would not be worth the work */
     }
     if (threads->count >= SN_NETTRACE_THREADS_MAX || !make_room(threads))
@@ -107,7 +108,10 @@ struct sn_nettrace_thread *sn_nettrace_thread_find(struct sn_nettrace_reader *re
         return &reader->nobody;
     thread->thread_id = key;
     thread->pid = reader->info.pid;
-    thread->last = sequence - 1;
+    /* A stream that was read from its start and whole has told of every event: a thread's numbers
+     * begin at 1. */
+    bool is_whole = !reader->counters.damages && !reader->threads.has_forgotten;
+    thread->last = is_whole ? 0 : sequence - 1;
     return thread;
 }
 

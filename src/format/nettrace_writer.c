@@ -149,8 +149,10 @@ static int64_t find_thread(struct sn_nettrace_writer *writer, uint32_t pid, uint
 static int replace_thread(struct sn_nettrace_writer *writer, struct sn_nettrace_out_thread *thread,
                           struct sonde_error *err)
 {
-    if (writer->version == 4)
+    if (writer->version == 4) {
+        thread->written = 0;
         return SONDE_OK;
+    }
     int rc = sn_nettrace_write_pending(writer, err);
     if (rc == SONDE_OK)
         rc = sn_nettrace_write_removal(writer, thread->index, thread->written, err);
@@ -159,8 +161,8 @@ static int replace_thread(struct sn_nettrace_writer *writer, struct sn_nettrace_
     return rc;
 }
 
-/* Gives the event its number in the stream: the same gaps as it came with, less what was left out;
- * from its own first number in version 4, in 6 from 1, where the format starts. */
+/* Gives the event its number in the stream: from 1, with the gaps it came with, less what was left
+ * out. */
 static int count_event(struct sn_nettrace_writer *writer, struct sn_nettrace_out_thread *thread,
                        uint32_t sequence, struct sonde_error *err)
 {
@@ -171,8 +173,7 @@ static int count_event(struct sn_nettrace_writer *writer, struct sn_nettrace_out
         step = 1;
     }
     thread->given = sequence;
-    bool starts_anew = writer->version == 4 && (!thread->has_sent || sequence == 1);
-    thread->written = starts_anew ? sequence : thread->written + step;
+    thread->written += step;
     thread->has_sent = true;
     return rc;
 }

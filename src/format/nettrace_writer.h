@@ -30,9 +30,9 @@ static inline void sn_nettrace_writer_free_auto(struct sn_nettrace_writer **slot
     sn_nettrace_writer_free(*slot);
 }
 
-/* Adds an event. Its schema must live until the writer is freed; the rest is copied. Gaps in the
- * sequence numbers of a thread stay as they are; in version 6 numbers count from the thread's first
- * event on, as that format starts at 1. SONDE_E_LIMIT: the event fits no block. */
+/* Adds an event. Its schema must live until the writer is freed; the rest is copied. The numbers
+ * of a thread begin at 1 and keep the gaps they came with. SONDE_E_LIMIT: the event fits no block.
+ */
 int sn_nettrace_writer_event(struct sn_nettrace_writer *writer, const struct sn_event *event,
                              struct sonde_error *err);
 

@@ -54,6 +54,8 @@ struct task {
     uint32_t version; /* to write */
     int out;
     int damages;
+    bool is_v4;
+    uint64_t lost_before_first; /* version 4: what TraceEvent does not count */
 };
 
 static int fail(const char *file, int rc, const struct sonde_error *err)
@@ -236,7 +238,8 @@ static int print_counts(struct task *task, const struct sn_nettrace_reader *read
         end_line(&task->lines, start);
     }
     int rc = print_sorted(&task->lines);
-    (void)printf("lost\t%" PRIu64 "\n", sn_nettrace_reader_counters(reader).lost);
+    (void)printf("lost\t%" PRIu64 "\n",
+                 sn_nettrace_reader_counters(reader).lost - task->lost_before_first);
     return rc;
 }
 
@@ -348,9 +351,25 @@ static const struct sn_nettrace_ops digest_ops = {
     .damage = report_damage,
 };
 
+static int note_version(void *user, const struct sn_trace_info *info)
+{
+    ((struct task *)user)->is_v4 = info->format_version == 4;
+    return SONDE_OK;
+}
+
+static int note_loss(void *user, const struct sn_nettrace_loss *loss)
+{
+    struct task *task = user;
+    if (task->is_v4 && loss->is_before_first)
+        task->lost_before_first += loss->count;
+    return SONDE_OK;
+}
+
 static const struct sn_nettrace_ops count_ops = {
+    .trace = note_version,
     .schema = add_schema,
     .event = count_event,
+    .lost = note_loss,
     .damage = report_damage,
 };
 

@@ -108,9 +108,9 @@ static void losses_survive(void **state)
     SN_AUTO(sn_buf_done) struct sn_buf stream = sn_buf_with_limit(STREAM_MAX);
     put_start_v4(&stream, 1000000000);
     put_plain_metadata(&stream, 1);
-    put_single_event(&stream, 1, 5, 10, 1);
+    put_single_event(&stream, 1, 5, 10, 1); /* 9 missing */
     put_single_event(&stream, 1, 5, 15, 3); /* 4 missing */
-    put_single_event(&stream, 1, 6, 7, 4);  /* another thread */
+    put_single_event(&stream, 1, 6, 7, 4);  /* another thread, 6 missing */
     put_single_event(&stream, 1, 5, 16, 5);
     put_sequence_point(&stream, 6, 6, 17);  /* 10 missing, and never a word more of it */
     put_sequence_point(&stream, 7, 5, 18);  /* 2 missing */
@@ -118,7 +118,7 @@ static void losses_survive(void **state)
     put_single_event(&stream, 1, 5, 1, 9);  /* another thread by this id */
     put_single_event(&stream, 1, 5, 3, 10); /* 1 missing */
     sn_buf_u8(&stream, 1);
-    assert_int_equal(read_once(&stream).lost, 18);
+    assert_int_equal(read_once(&stream).lost, 33);
     assert_copy_is_equal(&stream);
 }
 
@@ -137,7 +137,7 @@ static void what_is_left_out_is_not_lost_but_losses_beside_it_are(void **state)
     SN_AUTO(sn_buf_done) struct sn_buf stream = sn_buf_with_limit(STREAM_MAX);
     put_start_v4(&stream, 1000000000);
     put_plain_metadata(&stream, 1);
-    put_single_event(&stream, 1, 5, 10, 1);
+    put_single_event(&stream, 1, 5, 10, 1); /* 9 missing before it */
     put_single_event(&stream, 1, 5, 11, 2); /* left out */
     put_single_event(&stream, 1, 5, 12, 3);
     put_single_event(&stream, 1, 5, 15, 4); /* left out; 2 missing before it */
@@ -159,7 +159,7 @@ static void what_is_left_out_is_not_lost_but_losses_beside_it_are(void **state)
         struct seen seen = read_once(&output.stream);
         sn_buf_done(&output.stream);
         assert_int_equal(seen.events, 4);
-        assert_int_equal(seen.lost, 3);
+        assert_int_equal(seen.lost, 9 + 3);
     }
 }
 
