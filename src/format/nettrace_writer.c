@@ -460,13 +460,6 @@ int sn_nettrace_writer_sequence_point(struct sn_nettrace_writer *writer, uint64_
     return writer->status;
 }
 
-int sn_nettrace_writer_flush(struct sn_nettrace_writer *writer, struct sonde_error *err)
-{
-    if (writer->status == SONDE_OK)
-        writer->status = sn_nettrace_write_pending(writer, err);
-    return writer->status;
-}
-
 int sn_nettrace_writer_finish(struct sn_nettrace_writer *writer, struct sonde_error *err)
 {
     if (writer->status == SONDE_OK)

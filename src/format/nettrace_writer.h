@@ -49,9 +49,6 @@ int sn_nettrace_writer_lost(struct sn_nettrace_writer *writer, const struct sn_n
 int sn_nettrace_writer_sequence_point(struct sn_nettrace_writer *writer, uint64_t time_ns,
                                       struct sonde_error *err);
 
-/* Writes what is pending. */
-int sn_nettrace_writer_flush(struct sn_nettrace_writer *writer, struct sonde_error *err);
-
 /* Writes what is pending and the end mark. */
 int sn_nettrace_writer_finish(struct sn_nettrace_writer *writer, struct sonde_error *err);
 
