@@ -388,8 +388,7 @@ static void look_again(struct sn_timer *timer)
  * we stay. */
 static bool waits_for_child(struct sn_trace *trace)
 {
-    if (!trace->launch || trace->stop_cause[0] || trace->source->status != SONDE_OK ||
-        sn_launch_status(trace->launch) >= 0)
+    if (!trace->launch || trace->stop_cause[0] || sn_launch_status(trace->launch) >= 0)
         return false;
     uint64_t now = sn_clock_monotonic_ns();
     if (!trace->child_deadline_ns)

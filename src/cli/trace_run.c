@@ -301,20 +301,19 @@ static void print_last_line(const struct sonde_trace_stats *stats)
     (void)fputc('\n', stderr);
 }
 
-static void print_losses(const struct sonde_tracer *tracer, size_t index)
+static void print_losses(const struct session *session, size_t index)
 {
     struct sonde_thread_loss losses[LOSSES_SHOWN];
-    size_t count = sonde_tracer_losses(tracer, index, losses, LOSSES_SHOWN);
+    size_t count = sonde_tracer_losses(session->tracer, index, losses, LOSSES_SHOWN);
     if (!count)
         return;
     (void)fputs("lost by thread:", stderr);
     for (size_t i = 0; i < count && i < LOSSES_SHOWN; i++)
         (void)fprintf(stderr, " %" PRIu64 " (%" PRIu64 ")", losses[i].thread_id,
                       losses[i].lost_count);
-    (void)fprintf(
-        stderr,
-        "%s\nto lose less: --no-stacks, fewer events (--events), or a larger --buffersize\n",
-        count > LOSSES_SHOWN ? " ..." : "");
+    (void)fprintf(stderr, "%s\nto lose less: %sfewer events (--events), or a larger --buffersize\n",
+                  count > LOSSES_SHOWN ? " ..." : "",
+                  session->run->options.no_stacks ? "" : "--no-stacks, ");
 }
 
 static bool was_typed(const struct sn_option_list *asked, const char *provider)
@@ -380,7 +379,7 @@ static void print_outcome(const struct session *session, size_t index)
                       "the stream is damaged in %" PRIu64 " places; 'sonde report' says where\n",
                       stats.damage_count);
     print_silent(session, index);
-    print_losses(session->tracer, index);
+    print_losses(session, index);
     print_last_line(&stats);
 }
 

@@ -51,8 +51,8 @@ static void close_session(struct eventpipe *pipe, bool is_at_end)
         return;
     struct sn_ipc_request request = {.command = SN_IPC_STOP_TRACING, .session_id = id};
     SN_AUTO(sn_ipc_reply_done) struct sn_ipc_reply reply = {0};
-    struct sonde_error ignored = {
-        0}; /* the target has gone or is stuck: nothing more can be done */
+    struct sonde_error ignored = {0};
+    /* When this fails the target has gone or is stuck, and nothing more can be done. */
     (void)sn_ipc_call(&pipe->options.route, &request, LAST_STOP_TIMEOUT_NS, &reply, &ignored);
 }
 
@@ -112,11 +112,11 @@ static void read_stream(struct sn_watch *watch, uint32_t events)
     ssize_t got = read(pipe->session.fd, pipe->bytes, sizeof(pipe->bytes));
     if (got > 0)
         take_bytes(pipe, (size_t)got);
-    else if (got == 0 || (errno != EAGAIN && errno != EINTR)) {
-        sn_loop_unwatch(&pipe->watch);
-        pipe->is_drained = true;
-        finish_when_both(pipe);
-    }
+    if (got > 0 || (got < 0 && (errno == EAGAIN || errno == EINTR)))
+        return;
+    sn_loop_unwatch(&pipe->watch);
+    pipe->is_drained = true;
+    finish_when_both(pipe);
 }
 
 static void give_up_waiting(struct sn_timer *timer)
