@@ -7,9 +7,9 @@
 
 static size_t slot_of(const struct sn_table *table, uint64_t key)
 {
-    /* Fibonacci hashing: ids and addresses differ in their low or middle bits. */
+    /* Fibonacci hashing: the top bits of the product depend on every bit of the key. */
     uint64_t hash = key * 0x9E3779B97F4A7C15u;
-    return (size_t)(hash ^ (hash >> 32)) & (table->capacity - 1);
+    return (size_t)(hash >> (__builtin_clzll(table->capacity) + 1));
 }
 
 static struct sn_table_slot *probe(const struct sn_table *table, uint64_t key)
