@@ -355,6 +355,30 @@ static void on_a_loop_each_runtime_arrives_once_even_in_crumbs(void **state)
     sn_buf_done(&bytes);
 }
 
+/* Two runtimes connect at once; one is waited for, the other must not be forgotten when a loop
+ * takes over. */
+static void who_came_before_the_loop_is_told_of_once(void **state)
+{
+    struct sn_ipc_port *port = NULL;
+    struct sn_loop *loop = NULL;
+    struct sn_ipc_route route;
+    struct sonde_error err = {0};
+    struct arrivals arrivals = {0};
+    (void)state;
+    assert_int_equal(sn_ipc_port_new(NULL, &port, &err), SONDE_OK);
+    assert_int_equal(sn_loop_new(&loop, &err), SONDE_OK);
+    int first = arrive(sn_ipc_port_path(port), &cookie, our_pid());
+    int second = arrive(sn_ipc_port_path(port), &other_cookie, our_pid());
+    assert_int_equal(sn_ipc_port_wait(port, 0, MS(5000), &route, &err), SONDE_OK);
+    assert_int_equal(sn_ipc_port_watch(port, loop, count_arrival, &arrivals, &err), SONDE_OK);
+    turn_for(loop, MS(200));
+    assert_int_equal(arrivals.count, 1);
+    close(first);
+    close(second);
+    sn_ipc_port_free(port);
+    sn_loop_free(loop);
+}
+
 static void who_says_nothing_is_dropped_in_time(void **state)
 {
     struct sn_ipc_port *port = NULL;
@@ -398,6 +422,7 @@ int main(void)
         cmocka_unit_test(who_lies_about_itself_is_dropped),
         cmocka_unit_test(another_process_cannot_take_over_a_cookie),
         cmocka_unit_test(on_a_loop_each_runtime_arrives_once_even_in_crumbs),
+        cmocka_unit_test(who_came_before_the_loop_is_told_of_once),
         cmocka_unit_test(who_says_nothing_is_dropped_in_time),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
