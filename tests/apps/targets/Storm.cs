@@ -52,9 +52,10 @@ internal static class Storm
             stage.Spawn($"storm-{i + 1}", () =>
             {
                 writer.Run();
-                long total = Interlocked.Add(ref sent, writer.Sent);
-                if (Interlocked.Decrement(ref busy) == 0 && count > 0 && total == count)
-                    Stage.Say($"done sent={total}");
+                Interlocked.Add(ref sent, writer.Sent);
+                // Who comes last reads the sum: all the others have added to it by then.
+                if (Interlocked.Decrement(ref busy) == 0 && count > 0 && Interlocked.Read(ref sent) == count)
+                    Stage.Say($"done sent={count}");
             });
         }
         stage.AtEnd(() => Stage.Say($"sent={sent}"));
