@@ -1,6 +1,6 @@
-# sonde_layer(folder USES folder...): a static library of every .c below src/folder.
+# sonde_layer(folder USES folder... LINKS library...): a static library of every .c below src/folder.
 function(sonde_layer folder)
-  cmake_parse_arguments(LAYER "" "" "USES" ${ARGN})
+  cmake_parse_arguments(LAYER "" "" "USES;LINKS" ${ARGN})
   string(REPLACE "/" "_" name "sonde_${folder}")
   file(GLOB sources CONFIGURE_DEPENDS "${CMAKE_SOURCE_DIR}/src/${folder}/*.c")
   list(REMOVE_ITEM sources "${CMAKE_SOURCE_DIR}/src/cli/main.c" "${CMAKE_SOURCE_DIR}/src/api/library.c")
@@ -16,4 +16,5 @@ function(sonde_layer folder)
     string(REPLACE "/" "_" used "sonde_${used}")
     target_link_libraries(${name} ${scope} ${used})
   endforeach()
+  target_link_libraries(${name} ${scope} ${LAYER_LINKS})
 endfunction()

@@ -255,6 +255,7 @@ void sn_road_lost(struct sn_road *road, struct sn_source *source, const struct s
     event.payload_size = sizeof(count);
     event.stack = NULL;
     event.stack_depth = 0;
+    event.stack_key = 0;
     event.activity = NULL;
     event.related = NULL;
     event.is_sorted = false;

@@ -50,6 +50,7 @@ static __attribute__((noinline)) void drop_stack(struct rows *rows, uint32_t id)
 {
     rows->event.stack = NULL;
     rows->event.stack_depth = 0;
+    rows->event.stack_key = 0;
     rows->missing_stack = id != 0;
     if (id && !rows->reader->stackless.count && !rows->stackless)
         rows->reader->stackless.id = id;
@@ -66,6 +67,7 @@ SN_ROW_INLINE void change_stack(struct rows *rows, uint32_t id)
     }
     rows->event.stack = stacks->bytes.bytes + stack.offset;
     rows->event.stack_depth = stack.size >> (rows->event.pointer_size == 8 ? 3 : 2);
+    rows->event.stack_key = (uint64_t)stacks->epoch << 32 | id;
     rows->missing_stack = 0;
 }
 

@@ -82,6 +82,7 @@ struct sn_nettrace_stacks {
     struct sn_buf entries; /* struct sn_nettrace_stack */
     uint32_t first;        /* id of the first entry */
     uint32_t count;
+    uint32_t epoch; /* goes up whenever an id may mean another stack than before */
 };
 
 struct sn_nettrace_label {

@@ -76,6 +76,7 @@ static void clear_caches(struct sn_nettrace_reader *reader, uint32_t flags)
     sn_buf_clear(&reader->stacks.bytes);
     sn_buf_clear(&reader->stacks.entries);
     reader->stacks.count = 0;
+    reader->stacks.epoch++;
     sn_buf_clear(&reader->labels.entries);
     reader->labels.count = 0;
     if (flags & FLAG_CLEAR_THREADS)

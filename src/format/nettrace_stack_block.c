@@ -14,6 +14,7 @@ static void clear(struct sn_nettrace_stacks *stacks, uint32_t first)
     sn_buf_clear(&stacks->entries);
     stacks->first = first;
     stacks->count = 0;
+    stacks->epoch++;
 }
 
 /* Makes `id` the next entry, or one that is there already. */
@@ -24,8 +25,10 @@ static bool reach(struct sn_nettrace_stacks *stacks, uint32_t id)
         clear(stacks, id);
         place = 0;
     }
-    if (place < stacks->count)
+    if (place < stacks->count) {
+        stacks->epoch++; /* an id is given anew */
         return true;
+    }
     size_t missing = (size_t)(place - stacks->count) + 1;
     sn_buf_fill(&stacks->entries, 0xFF, missing * sizeof(struct sn_nettrace_stack));
     if (stacks->entries.failed)

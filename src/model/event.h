@@ -21,6 +21,7 @@ struct sn_event {
     uint32_t stack_depth;
     const uint8_t *payload;
     const uint8_t *stack;    /* stack_depth * pointer_size bytes, unaligned, leaf first */
+    uint64_t stack_key;      /* equal keys of one source: the same stack; 0: unknown or none */
     const uint8_t *activity; /* 16 bytes, or NULL for none */
     const uint8_t *related;  /* 16 bytes, or NULL for none */
 };

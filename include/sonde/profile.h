@@ -1,0 +1,194 @@
+/* Profiles: where CPU time, wall time, allocations, exceptions or lock waits of a trace went. */
+#ifndef SONDE_PROFILE_H
+#define SONDE_PROFILE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "sonde/error.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+#pragma GCC visibility push(default)
+
+/** What a profile counts. */
+enum sonde_view {
+    SONDE_VIEW_CPU = 0,    /**< time on a CPU, by the kernel; needs the record beside the trace */
+    SONDE_VIEW_WALL,       /**< time a thread was somewhere, running or not */
+    SONDE_VIEW_WAIT,       /**< wall time less CPU time; needs the record */
+    SONDE_VIEW_ALLOCATION, /**< bytes allocated, estimated from the runtime's samples */
+    SONDE_VIEW_EXCEPTION,  /**< exceptions thrown */
+    SONDE_VIEW_CONTENTION, /**< time spent waiting for locks */
+    SONDE_VIEW_COUNT
+};
+
+/** Name of a view ("cpu"), or NULL when there is no such view. */
+const char *sonde_view_name(int view);
+
+/** The view of that name, or -1. */
+int sonde_view_find(const char *name);
+
+/** How to read a profile. Set `size` to sizeof, zero the rest for the defaults. */
+struct sonde_profile_options {
+    size_t size;            /**< sizeof(struct sonde_profile_options) */
+    int view;               /**< enum sonde_view */
+    bool with_lines;        /**< look up source lines in portable PDBs where they are at hand */
+    const char *cpu_record; /**< the CPU record; NULL: the trace's name with ".cpu" */
+};
+
+/** What kind of thing a frame stands for. */
+enum sonde_frame_kind {
+    SONDE_FRAME_MANAGED = 0,
+    SONDE_FRAME_NATIVE,
+    SONDE_FRAME_RUNTIME, /**< a stand-in for the runtime's own work: "[garbage collector]" */
+    SONDE_FRAME_TYPE,    /**< what was allocated or thrown */
+    SONDE_FRAME_KERNEL
+};
+
+/** One method with its sums. Borrowed from the profile. */
+struct sonde_frame {
+    const char *name;       /**< readable: "Shop.Orders.PlaceAsync" */
+    const char *full_name;  /**< as the runtime has it, with arguments */
+    const char *module;     /**< "" when not known */
+    const char *name_space; /**< "" for none */
+    const char *file;       /**< source file, or NULL */
+    uint32_t line;          /**< 0: not known */
+    int kind;               /**< enum sonde_frame_kind */
+    uint64_t self;          /**< spent in it, in the view's unit */
+    uint64_t total;         /**< with everything it called; recursion counts once */
+};
+
+/** One place in the call tree. Node 0 is the root; a parent comes before its children. */
+struct sonde_node {
+    uint32_t parent; /**< index of the caller; of the root itself for the root */
+    uint32_t frame;  /**< index of its frame; UINT32_MAX for the root */
+    uint64_t self;
+    uint64_t total;
+};
+
+/** One thread with its sum. */
+struct sonde_profile_thread {
+    uint64_t thread_id;
+    const char *name; /**< "" when not known */
+    uint64_t total;
+};
+
+/** A profile; opaque. */
+struct sonde_profile;
+
+/** Reads a trace and builds its profile. The caller frees it.
+ *
+ * SONDE_E_NOT_FOUND: the trace has no events of that view, or no CPU record; the text says which. A
+ * cut or damaged trace gives what is in it, see sonde_profile_is_partial. */
+int sonde_profile_read(const char *path, const struct sonde_profile_options *options,
+                       struct sonde_profile **ret_profile, struct sonde_error *err);
+
+/** Frees a profile; NULL is fine. */
+void sonde_profile_free(struct sonde_profile *profile);
+
+/** Whether the trace was cut, damaged, or lost events. */
+bool sonde_profile_is_partial(const struct sonde_profile *profile);
+
+/** The unit of its numbers: "nanoseconds", "bytes" or "count". */
+const char *sonde_profile_unit(const struct sonde_profile *profile);
+
+/** Sum over everything. */
+uint64_t sonde_profile_total(const struct sonde_profile *profile);
+
+/** Time from the first to the last event of the trace. */
+uint64_t sonde_profile_duration_ns(const struct sonde_profile *profile);
+
+/** How many frames there are. */
+size_t sonde_profile_frame_count(const struct sonde_profile *profile);
+
+/** Frame `index`; false when there is none. */
+bool sonde_profile_frame(const struct sonde_profile *profile, size_t index,
+                         struct sonde_frame *ret_frame);
+
+/** How many nodes the call tree has, the root included. */
+size_t sonde_profile_node_count(const struct sonde_profile *profile);
+
+/** Node `index`; false when there is none. */
+bool sonde_profile_node(const struct sonde_profile *profile, size_t index,
+                        struct sonde_node *ret_node);
+
+/** How many threads there are. */
+size_t sonde_profile_thread_count(const struct sonde_profile *profile);
+
+/** Thread `index`; false when there is none. */
+bool sonde_profile_thread(const struct sonde_profile *profile, size_t index,
+                          struct sonde_profile_thread *ret_thread);
+
+/** Takes all of `bytes`: SONDE_OK, or a status that ends the writing. */
+typedef int sonde_write_fn(void *user, const void *bytes, size_t size);
+
+/** A format that profiles can be written in. */
+struct sonde_format {
+    const char *name;      /**< "speedscope" */
+    const char *extension; /**< of its files, without the first dot: "speedscope.json" */
+    const char *summary;   /**< one line */
+};
+
+/** The formats there are; *ret_count of them. */
+const struct sonde_format *sonde_formats(size_t *ret_count);
+
+/** How to write a profile. Set `size` to sizeof, zero the rest for the defaults. */
+struct sonde_write_options {
+    size_t size;        /**< sizeof(struct sonde_write_options) */
+    const char *title;  /**< shown by viewers; NULL: the trace's name */
+    bool full_names;    /**< TraceEvent's names instead of readable ones */
+    bool merge_threads; /**< one tree for all threads */
+};
+
+/** Writes a profile in one of sonde_formats. `options` may be NULL. */
+int sonde_profile_write(const struct sonde_profile *profile, const char *format,
+                        const struct sonde_write_options *options, sonde_write_fn *write,
+                        void *user, struct sonde_error *err);
+
+/* --- comparing two --- */
+
+/** One method in both profiles; numbers are per second of trace time for times and bytes, so that
+ * traces of different length compare. Borrowed from the comparison. */
+struct sonde_change {
+    const char *name;
+    const char *module;
+    double self_before;
+    double self_after;
+    double total_before;
+    double total_after;
+};
+
+/** Two profiles side by side; opaque. */
+struct sonde_comparison;
+
+/** Compares two profiles of the same view. Both must outlive the comparison, which the caller
+ * frees. */
+int sonde_compare(const struct sonde_profile *before, const struct sonde_profile *after,
+                  struct sonde_comparison **ret_comparison, struct sonde_error *err);
+
+/** Frees a comparison; NULL is fine. */
+void sonde_comparison_free(struct sonde_comparison *comparison);
+
+/** How many methods there are in either, the largest change of self time first. */
+size_t sonde_comparison_count(const struct sonde_comparison *comparison);
+
+/** Change `index`; false when there is none. */
+bool sonde_comparison_get(const struct sonde_comparison *comparison, size_t index,
+                          struct sonde_change *ret_change);
+
+/** A differential flame graph, one HTML page. */
+int sonde_comparison_write_html(const struct sonde_comparison *comparison, const char *title,
+                                sonde_write_fn *write, void *user, struct sonde_error *err);
+
+/** Whether a condition holds: "cpu(Shop.*) > +10%", "self(Shop.Tax) > +5ms/s". *ret_text says with
+ * numbers how it came out, borrowed until the next call. Grammar: sonde-diff(1). */
+int sonde_comparison_test(struct sonde_comparison *comparison, const char *condition,
+                          bool *ret_holds, const char **ret_text, struct sonde_error *err);
+
+#pragma GCC visibility pop
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,109 @@
+#include "model/report.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+#include "base/array.h"
+#include "base/err.h"
+
+#define NAMES_LIMIT (64u << 20)
+
+/* --- series --- */
+
+void sn_series_done(struct sn_series *series)
+{
+    free(series->values);
+    *series = (struct sn_series){0};
+}
+
+/* Keeps every second of the values, and from now on one in twice as many. */
+static void thin_out(struct sn_series *series)
+{
+    for (size_t i = 0; i < series->count / 2; i++)
+        series->values[i] = series->values[2 * i];
+    series->count /= 2;
+    series->stride *= 2;
+}
+
+void sn_series_add(struct sn_series *series, uint64_t value)
+{
+    if (!series->stride)
+        series->stride = 1;
+    if (value > series->max)
+        series->max = value;
+    series->sum += value;
+    if (series->seen_count++ % series->stride)
+        return;
+    if (series->count == SN_SERIES_MAX)
+        thin_out(series);
+    uint64_t *values =
+        sn_array_room(series->values, series->count, &series->capacity, sizeof(*values));
+    if (!values)
+        return; /* a percentile less exact; sum and count stay right */
+    series->values = values;
+    values[series->count++] = value;
+    series->is_sorted = false;
+}
+
+static int smallest_first(const void *left, const void *right)
+{
+    uint64_t a = *(const uint64_t *)left;
+    uint64_t b = *(const uint64_t *)right;
+    return (a > b) - (a < b);
+}
+
+uint64_t sn_series_percentile(struct sn_series *series, double percent)
+{
+    if (!series->count)
+        return 0;
+    if (!series->is_sorted)
+        qsort(series->values, series->count, sizeof(*series->values), smallest_first);
+    series->is_sorted = true;
+    if (percent >= 100)
+        return series->max;
+    double rank = ceil(percent / 100 * (double)series->count);
+    size_t index = rank < 1 ? 0 : (size_t)rank - 1;
+    return series->values[index < series->count ? index : series->count - 1];
+}
+
+/* --- the report --- */
+
+int sn_report_new(struct sn_report **ret_report, struct sonde_error *err)
+{
+    struct sn_report *report = calloc(1, sizeof(*report));
+    if (!report)
+        return sn_fail(err, SONDE_E_NOMEM, 0, "no memory for a report");
+    report->arena = sn_arena_with_limit(NAMES_LIMIT);
+    *ret_report = report;
+    return SONDE_OK;
+}
+
+void sn_report_free(struct sn_report *report)
+{
+    if (!report)
+        return;
+    sn_profile_free(report->samples);
+    sn_profile_free(report->exceptions.profile);
+    sn_profile_free(report->allocations.profile);
+    sn_profile_free(report->contention.profile);
+    free(report->threads);
+    free(report->gc.collections);
+    sn_series_done(&report->gc.pauses);
+    free(report->exceptions.kinds);
+    free(report->allocations.kinds);
+    sn_series_done(&report->contention.waits);
+    free(report->jit.methods);
+    free(report->pool.adjustments);
+    sn_series_done(&report->pool.queue_waits);
+    for (size_t i = 0; i < report->requests.count; i++)
+        sn_series_done(&report->requests.routes[i].times);
+    free(report->requests.routes);
+    sn_series_done(&report->tasks.queue_waits);
+    sn_series_done(&report->tasks.runs);
+    sn_series_done(&report->tasks.sync_waits);
+    for (size_t i = 0; i < report->tasks.count; i++)
+        sn_series_done(&report->tasks.kinds[i].times);
+    free(report->tasks.kinds);
+    sn_arena_done(&report->arena);
+    free(report);
+}

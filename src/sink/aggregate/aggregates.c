@@ -1,0 +1,5 @@
+#include "sink/aggregate/aggregates.h"
+
+const struct sn_aggregate sn_aggregates[] = {
+    {0},
+};

@@ -1,0 +1,68 @@
+/* Code addresses to methods, from the runtime's own events: loads while a trace runs, and the
+ * rundown at its end. One process, one thread.
+ *
+ * Fill it (through the sink, or by hand), then ask; both may go on in turn. */
+#ifndef SN_METHODS_H
+#define SN_METHODS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct sn_event;
+struct sn_methods;
+struct sn_sink;
+struct sonde_error;
+
+/* A piece of code. A method has one for each tier and version. Strings live as long as the table.
+ */
+struct sn_method {
+    uint64_t start;
+    uint64_t size;
+    uint64_t method_id;
+    uint64_t module_id;
+    uint64_t version_id; /* ReJIT or tier version, 0 when not told */
+    uint64_t from_ns;    /* loaded at; 0: before anything we know (rundown) */
+    uint64_t until_ns;   /* unloaded at; UINT64_MAX: never */
+    uint32_t token;
+    uint32_t flags;        /* as the runtime has them: 1 dynamic, 2 generic, 8 jitted; tier << 7 */
+    const char *type;      /* "Shop.Orders+<PlaceAsync>d__3" */
+    const char *name;      /* "MoveNext" */
+    const char *signature; /* "instance void ()" */
+};
+
+struct sn_module {
+    uint64_t module_id;
+    const char *path;     /* of the IL file, as the target sees it */
+    const char *name;     /* "Shop" */
+    const char *pdb_path; /* as the compiler wrote it; "" when not told */
+    uint8_t pdb_guid[16];
+    uint32_t pdb_age;
+    bool is_dynamic;
+};
+
+int sn_methods_new(struct sn_methods **ret_methods, struct sonde_error *err);
+void sn_methods_free(struct sn_methods *methods);
+
+static inline void sn_methods_free_auto(struct sn_methods **slot)
+{
+    sn_methods_free(*slot);
+}
+
+/* The sink that fills it; subscribe it with sn_methods_request, unordered. Borrows `methods`. */
+struct sn_sink *sn_methods_sink(struct sn_methods *methods);
+extern const struct sn_request sn_methods_request;
+
+/* One event that the request lets through; what it is not about is passed over. */
+void sn_methods_take(struct sn_methods *methods, const struct sn_event *event);
+
+/* The code at `address` at that time; NULL when there is none. Borrowed, dies with the next load.
+ */
+const struct sn_method *sn_methods_find(struct sn_methods *methods, uint64_t address,
+                                        uint64_t time_ns);
+
+const struct sn_module *sn_methods_module(const struct sn_methods *methods, uint64_t module_id);
+
+size_t sn_methods_count(const struct sn_methods *methods);
+
+#endif

@@ -1,0 +1,41 @@
+/* What a method is called: the compiler's inventions turned back into what somebody wrote. No
+ * state.
+ *
+ *   Shop.Orders+<PlaceAsync>d__3      MoveNext       ->  Shop.Orders.PlaceAsync
+ *   Shop.Program+<>c__DisplayClass4_0 <Main>b__0     ->  Shop.Program.Main.{lambda}
+ *   Shop.Program                      <Main>g__Add|0_1 -> Shop.Program.Main.Add
+ *   System.Collections.Generic.List`1[System.__Canon]  Add ->
+ * System.Collections.Generic.List<__Canon>.Add
+ */
+#ifndef SN_NAMES_H
+#define SN_NAMES_H
+
+#include <stdbool.h>
+
+struct sn_buf;
+struct sn_method;
+
+/* Appends the readable name. */
+void sn_name_readable(struct sn_buf *to, const char *type, const char *method);
+
+/* Appends what TraceEvent calls it: type.method(arguments), as FullMethodName has it. */
+void sn_name_full(struct sn_buf *to, const char *type, const char *method, const char *signature);
+
+/* Appends the namespace of a type: "Shop" of "Shop.Orders+<X>d__3"; nothing for none. */
+void sn_name_space(struct sn_buf *to, const char *type);
+
+/* A readable name of a type as events have it: `System.Collections.Generic.List`1[System.Int32]`.
+ */
+void sn_name_type(struct sn_buf *to, const char *type);
+
+/* The body of an async method (not of an iterator, whose MoveNext returns a bool). */
+bool sn_name_is_async(const char *type, const char *method, const char *signature);
+
+/* The reader did not write it: System.*, Microsoft.*, and the runtime's own module. */
+bool sn_name_is_framework(const char *module, const char *name_space);
+
+/* A leaf that waits for something else than the CPU: Thread.Sleep, Monitor.Wait, WaitHandle.*,
+ * epoll and the like. `type` and `method` as events have them. */
+bool sn_name_is_waiting(const char *type, const char *method);
+
+#endif
