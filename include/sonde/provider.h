@@ -26,7 +26,7 @@ struct sonde_provider {
 };
 
 /* A named choice of providers. `rundown_keyword` is what must be enumerated at the end for it. */
-struct sonde_profile {
+struct sonde_trace_profile {
     const char *name;
     const char *summary;
     const struct sonde_provider *providers;
@@ -35,7 +35,7 @@ struct sonde_profile {
 };
 
 /* The profiles there are; *ret_count of them. */
-const struct sonde_profile *sonde_profiles(size_t *ret_count);
+const struct sonde_trace_profile *sonde_trace_profiles(size_t *ret_count);
 
 struct sonde_provider_set;
 

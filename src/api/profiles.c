@@ -120,7 +120,7 @@ static const struct sonde_provider waits[] = {
         name, summary, providers, sizeof(providers) / sizeof(*(providers)), rundown \
     }
 
-static const struct sonde_profile profiles[] = {
+static const struct sonde_trace_profile profiles[] = {
     PROFILE("dotnet-common",
             "GC, JIT, loader, exceptions, thread pool, tiering: cheap, the default", common,
             NAMES_RUNDOWN),
@@ -148,7 +148,7 @@ static const struct sonde_profile profiles[] = {
             NAMES_RUNDOWN),
 };
 
-const struct sonde_profile *sonde_profiles(size_t *ret_count)
+const struct sonde_trace_profile *sonde_trace_profiles(size_t *ret_count)
 {
     *ret_count = sizeof(profiles) / sizeof(*profiles);
     return profiles;

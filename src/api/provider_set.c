@@ -100,10 +100,10 @@ static int merge(struct sonde_provider_set *set, const struct sonde_provider *pr
 
 /* --- profiles --- */
 
-static const struct sonde_profile *find_profile(const char *name, size_t size)
+static const struct sonde_trace_profile *find_profile(const char *name, size_t size)
 {
     size_t count;
-    const struct sonde_profile *profiles = sonde_profiles(&count);
+    const struct sonde_trace_profile *profiles = sonde_trace_profiles(&count);
     for (size_t i = 0; i < count; i++) {
         if (strlen(profiles[i].name) == size && strncasecmp(profiles[i].name, name, size) == 0)
             return &profiles[i];
@@ -114,7 +114,7 @@ static const struct sonde_profile *find_profile(const char *name, size_t size)
 static int add_profile(struct sonde_provider_set *set, const char *name, size_t size,
                        struct sonde_error *err)
 {
-    const struct sonde_profile *profile = find_profile(name, size);
+    const struct sonde_trace_profile *profile = find_profile(name, size);
     if (!profile)
         return sn_fail(err, SONDE_E_ARGUMENT, 0,
                        "there is no profile '%.*s'; 'sonde trace --list-profiles' shows them",

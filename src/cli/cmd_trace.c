@@ -82,7 +82,7 @@ static const struct sn_option options[] = {
 static int list_profiles(void)
 {
     size_t count;
-    const struct sonde_profile *profiles = sonde_profiles(&count);
+    const struct sonde_trace_profile *profiles = sonde_trace_profiles(&count);
     for (size_t i = 0; i < count; i++) {
         (void)printf("%-28s %s\n", profiles[i].name, profiles[i].summary);
         for (size_t k = 0; k < profiles[i].provider_count; k++) {

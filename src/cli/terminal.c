@@ -28,21 +28,9 @@ unsigned sn_terminal_width(FILE *to)
     return size.ws_col ? size.ws_col : 80;
 }
 
-static const char *code_of(enum sn_style style)
-{
-    switch (style) {
-    case SN_STYLE_BOLD: return "1";
-    case SN_STYLE_DIM: return "2";
-    case SN_STYLE_GOOD: return "32";
-    case SN_STYLE_WARN: return "33";
-    case SN_STYLE_BAD: return "31";
-    default: return NULL;
-    }
-}
-
 static void put_styled(FILE *to, enum sn_style style, const char *safe)
 {
-    const char *code = sn_terminal_has_colour(to) ? code_of(style) : NULL;
+    const char *code = sn_terminal_has_colour(to) ? sn_style_code(style) : NULL;
     if (code)
         (void)fprintf(to, "\033[%sm%s\033[0m", code, safe);
     else

@@ -6,16 +6,9 @@
 #include <stddef.h>
 #include <stdio.h>
 
-struct sn_buf;
+#include "base/style.h"
 
-enum sn_style {
-    SN_STYLE_NONE,
-    SN_STYLE_BOLD,
-    SN_STYLE_DIM,
-    SN_STYLE_GOOD,
-    SN_STYLE_WARN,
-    SN_STYLE_BAD,
-};
+struct sn_buf;
 
 /* Whether `to` is a terminal that wants colour (NO_COLOR and TERM=dumb are honoured). */
 bool sn_terminal_has_colour(FILE *to);

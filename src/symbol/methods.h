@@ -61,6 +61,10 @@ void sn_methods_take(struct sn_methods *methods, const struct sn_event *event);
 const struct sn_method *sn_methods_find(struct sn_methods *methods, uint64_t address,
                                         uint64_t time_ns);
 
+/* Whether `address` belonged to one method only, as far as is known: the answer of sn_methods_find
+ * then does not depend on the time. */
+bool sn_methods_is_settled(struct sn_methods *methods, uint64_t address);
+
 const struct sn_module *sn_methods_module(const struct sn_methods *methods, uint64_t module_id);
 
 size_t sn_methods_count(const struct sn_methods *methods);

@@ -224,7 +224,7 @@ static void every_profile_can_be_added_alone_and_with_all_others(void **state)
 {
     struct sonde_provider_set *set = *state;
     size_t count;
-    const struct sonde_profile *profiles = sonde_profiles(&count);
+    const struct sonde_trace_profile *profiles = sonde_trace_profiles(&count);
     assert_true(count >= 7);
     for (size_t i = 0; i < count; i++) {
         assert_true(profiles[i].summary[0] && profiles[i].provider_count);

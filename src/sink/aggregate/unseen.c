@@ -1,0 +1,77 @@
+#include "sink/aggregate/unseen.h"
+
+#include <stdbool.h>
+#include <string.h>
+
+#include "format/cpu_slices.h"
+#include "model/report.h"
+
+struct runtime_thread {
+    const char *prefix; /* of the kernel's name, which is cut at 15 bytes */
+    const char *work;
+    bool is_tracing;
+};
+
+/* What the runtime's own threads do; the first that fits. */
+static const struct runtime_thread runtime_threads[] = {
+    {".NET EventPipe", "[runtime: sampling and writing events]", true},
+    {".NET Server GC", "[runtime: garbage collector]", false},
+    {".NET BGC", "[runtime: background garbage collector]", false},
+    {".NET BgGC", "[runtime: background garbage collector]", false},
+    {".NET Tiered Com", "[runtime: compiling hot methods]", false},
+    {".NET Tiering", "[runtime: compiling hot methods]", false},
+    {".NET Finalizer", "[runtime: finalizers]", false},
+    {".NET SigHandler", "[runtime: signals]", false},
+    {".NET SynchManag", "[runtime: synchronization]", false},
+    {".NET Debugger", "[runtime: debugger]", false},
+    {".NET DebugPipe", "[runtime: debugger]", false},
+    {"", "[native code]", false},
+};
+
+static const struct runtime_thread *runtime_thread(const char *name)
+{
+    const struct runtime_thread *thread = runtime_threads;
+    while (strncmp(name, thread->prefix, strlen(thread->prefix)) != 0)
+        thread++;
+    return thread;
+}
+
+/* What the thread ran in the intervals that touch the time from first to last. */
+static uint64_t ran_between(const struct sn_cpu_slices *cpu, const struct sn_cpu_thread *thread,
+                            uint64_t first_ns, uint64_t last_ns)
+{
+    uint64_t ran = 0;
+    for (size_t i = 0; i < thread->count; i++) {
+        uint32_t look = thread->slices[i].look;
+        if (cpu->looks[look] >= first_ns && cpu->looks[look - 1] < last_ns)
+            ran += thread->slices[i].ran_ns;
+    }
+    return ran;
+}
+
+void sn_unseen_add(struct sn_report *report, const struct sn_cpu_slices *cpu,
+                   const struct sn_cpu_thread *thread, uint64_t assigned_ns, uint64_t first_ns,
+                   uint64_t last_ns)
+{
+    struct sn_profile *profile = report->samples;
+    const struct runtime_thread *known = runtime_thread(thread->name);
+    uint64_t ran = ran_between(cpu, thread, first_ns, last_ns);
+    uint64_t unseen = ran > assigned_ns ? ran - assigned_ns : 0;
+    report->cpu_ns += ran > assigned_ns ? ran : assigned_ns;
+    report->unseen_cpu_ns += unseen;
+    if (known->is_tracing)
+        report->tracing_cpu_ns += ran;
+    if (!unseen)
+        return;
+    struct sn_frame frame = {.name = known->work,
+                             .full_name = known->work,
+                             .module = "",
+                             .name_space = "",
+                             .kind = SN_FRAME_RUNTIME,
+                             .is_framework = true};
+    uint32_t node = sn_profile_node(profile, 0, sn_profile_frame(profile, &frame));
+    uint32_t index = sn_profile_thread(profile, profile->thread_count ? profile->threads[0].pid : 0,
+                                       thread->thread_id, thread->name);
+    const uint64_t values[SN_COLUMN_MAX] = {unseen};
+    sn_profile_add(profile, index, node, values);
+}

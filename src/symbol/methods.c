@@ -1,0 +1,395 @@
+#include "symbol/methods.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+#include "base/arena.h"
+#include "base/array.h"
+#include "base/buf.h"
+#include "base/cursor.h"
+#include "base/err.h"
+#include "base/table.h"
+#include "base/text.h"
+#include "flow/request.h"
+#include "flow/sink.h"
+#include "model/event.h"
+#include "model/schema.h"
+
+/* Ceilings; the largest services have some 200,000 methods. */
+#define NAMES_LIMIT  (256u << 20)
+#define METHOD_LIMIT (4u << 20)
+#define MODULE_LIMIT (1u << 16)
+#define STRING_LIMIT (8u << 20)
+
+/* How many pieces of code that begin before an address are tried: ranges overlap only where code
+ * was freed and its place used again. */
+#define OVERLAP_MAX 64u
+
+struct sn_methods {
+    struct sn_arena arena;
+    struct sn_table strings; /* hash -> pointer */
+    struct sn_buf scratch;
+    struct sn_method *items; /* owns; sorted by start once `is_sorted` */
+    size_t count;
+    size_t capacity;
+    bool is_sorted;
+    struct sn_module *modules; /* owns */
+    size_t module_count;
+    size_t module_capacity;
+    struct sn_table module_index; /* id -> index + 1 */
+};
+
+#define RUNTIME "Microsoft-Windows-DotNETRuntime"
+#define RUNDOWN "Microsoft-Windows-DotNETRuntimeRundown"
+
+enum {
+    METHOD_UNLOAD = 142,
+    METHOD_LOAD_VERBOSE = 143,
+    METHOD_UNLOAD_VERBOSE = 144,
+    MODULE_LOAD = 152,
+    RUNDOWN_METHOD_START = 143,
+    RUNDOWN_METHOD_END = 144,
+    RUNDOWN_MODULE_START = 153,
+    RUNDOWN_MODULE_END = 154,
+};
+
+static const uint32_t runtime_ids[] = {METHOD_UNLOAD, METHOD_LOAD_VERBOSE, METHOD_UNLOAD_VERBOSE,
+                                       MODULE_LOAD};
+static const uint32_t rundown_ids[] = {RUNDOWN_METHOD_START, RUNDOWN_METHOD_END,
+                                       RUNDOWN_MODULE_START, RUNDOWN_MODULE_END};
+static const struct sn_request_item items[] = {
+    {.provider = RUNTIME,
+     .ids = runtime_ids,
+     .id_count = sizeof(runtime_ids) / sizeof(*runtime_ids)},
+    {.provider = RUNDOWN,
+     .ids = rundown_ids,
+     .id_count = sizeof(rundown_ids) / sizeof(*rundown_ids)},
+};
+const struct sn_request sn_methods_request = {.items = items, .item_count = 2};
+
+int sn_methods_new(struct sn_methods **ret_methods, struct sonde_error *err)
+{
+    struct sn_methods *methods = calloc(1, sizeof(*methods));
+    if (!methods)
+        return sn_fail(err, SONDE_E_NOMEM, 0, "no memory for method names");
+    methods->arena = sn_arena_with_limit(NAMES_LIMIT);
+    methods->strings = sn_table_with_limit(STRING_LIMIT);
+    methods->scratch = sn_buf_with_limit(1u << 20);
+    methods->module_index = sn_table_with_limit(MODULE_LIMIT);
+    *ret_methods = methods;
+    return SONDE_OK;
+}
+
+void sn_methods_free(struct sn_methods *methods)
+{
+    if (!methods)
+        return;
+    sn_arena_done(&methods->arena);
+    sn_table_done(&methods->strings);
+    sn_table_done(&methods->module_index);
+    sn_buf_done(&methods->scratch);
+    free(methods->items);
+    free(methods->modules);
+    free(methods);
+}
+
+/* --- names: kept once each --- */
+
+static const char *intern(struct sn_methods *methods, const char *text, size_t size)
+{
+    uint64_t hash = 0xcbf29ce484222325ull;
+    for (size_t i = 0; i < size; i++)
+        hash = (hash ^ (uint8_t)text[i]) * 0x100000001b3ull;
+    uint64_t *place = sn_table_put(&methods->strings, hash);
+    while (place && *place && strcmp((const char *)(uintptr_t)*place, text) != 0)
+        place = sn_table_put(&methods->strings, ++hash);
+    if (!place)
+        return NULL;
+    if (!*place)
+        *place = (uint64_t)(uintptr_t)sn_arena_copy(&methods->arena, text, size);
+    return (const char *)(uintptr_t)*place;
+}
+
+/* A UTF-16 string that ends with a zero. NULL when it does not, or there is no room. */
+static const char *take_string(struct sn_methods *methods, struct sn_cursor *cur)
+{
+    const uint8_t *start = cur->at;
+    size_t count = 0;
+    while (sn_cursor_u16(cur) && !cur->bad)
+        count++;
+    if (cur->bad)
+        return NULL;
+    sn_buf_clear(&methods->scratch);
+    sn_text_from_utf16(&methods->scratch, start, count);
+    const char *text = sn_buf_string(&methods->scratch);
+    return intern(methods, text, strlen(text));
+}
+
+/* --- methods --- */
+
+static bool read_range(struct sn_cursor *cur, struct sn_method *method)
+{
+    method->method_id = sn_cursor_u64(cur);
+    method->module_id = sn_cursor_u64(cur);
+    method->start = sn_cursor_u64(cur);
+    method->size = sn_cursor_u32(cur);
+    method->token = sn_cursor_u32(cur);
+    method->flags = sn_cursor_u32(cur);
+    return !cur->bad;
+}
+
+static void add_method(struct sn_methods *methods, const struct sn_event *event, uint64_t from_ns)
+{
+    struct sn_cursor cur = sn_cursor_over(event->payload, event->payload_size);
+    struct sn_method method = {.from_ns = from_ns, .until_ns = UINT64_MAX};
+    if (!read_range(&cur, &method) || methods->count == METHOD_LIMIT)
+        return;
+    method.type = take_string(methods, &cur);
+    method.name = take_string(methods, &cur);
+    method.signature = take_string(methods, &cur);
+    if (!method.type || !method.name || !method.signature)
+        return;
+    sn_cursor_skip(&cur, 2); /* the runtime's number; then, from version 2 on: */
+    method.version_id = sn_cursor_u64(&cur);
+    struct sn_method *grown =
+        sn_array_room(methods->items, methods->count, &methods->capacity, sizeof(*grown));
+    if (!grown)
+        return;
+    methods->items = grown;
+    methods->items[methods->count++] = method;
+    methods->is_sorted = false;
+}
+
+static void end_method(struct sn_methods *methods, const struct sn_event *event)
+{
+    struct sn_cursor cur = sn_cursor_over(event->payload, event->payload_size);
+    struct sn_method gone = {0};
+    if (!read_range(&cur, &gone))
+        return;
+    for (size_t i = methods->count; i-- > 0;) {
+        struct sn_method *method = &methods->items[i];
+        if (method->start != gone.start || method->method_id != gone.method_id)
+            continue;
+        if (method->until_ns == UINT64_MAX)
+            method->until_ns = event->time_ns;
+        return;
+    }
+}
+
+static int by_start(const void *left, const void *right)
+{
+    const struct sn_method *a = left;
+    const struct sn_method *b = right;
+    if (a->start != b->start)
+        return a->start < b->start ? -1 : 1;
+    return (a->from_ns > b->from_ns) - (a->from_ns < b->from_ns);
+}
+
+/* The same code told twice: when it was loaded, and at the end by the rundown. */
+static bool is_same_code(const struct sn_method *left, const struct sn_method *right)
+{
+    return left->start == right->start && left->size == right->size &&
+           left->method_id == right->method_id && left->name == right->name &&
+           left->type == right->type;
+}
+
+static void sort(struct sn_methods *methods)
+{
+    if (methods->count)
+        qsort(methods->items, methods->count, sizeof(*methods->items), by_start);
+    size_t kept = 0;
+    for (size_t i = 0; i < methods->count; i++) {
+        struct sn_method *last = kept ? &methods->items[kept - 1] : NULL;
+        const struct sn_method *next = &methods->items[i];
+        if (last && is_same_code(last, next) && last->until_ns == UINT64_MAX)
+            *last = *next; /* sorted by time: the later says when it came */
+        else
+            methods->items[kept++] = *next;
+    }
+    methods->count = kept;
+    methods->is_sorted = true;
+}
+
+/* How well a piece of code fits a time: 2 it was there, 1 it came later, 0 it was gone. */
+static int fit(const struct sn_method *method, uint64_t time_ns)
+{
+    if (time_ns >= method->until_ns)
+        return 0;
+    return method->from_ns <= time_ns ? 2 : 1;
+}
+
+/* How many pieces of code begin at or before an address. */
+static size_t count_until(struct sn_methods *methods, uint64_t address)
+{
+    if (!methods->is_sorted)
+        sort(methods);
+    size_t low = 0;
+    size_t high = methods->count;
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        if (methods->items[middle].start <= address)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low;
+}
+
+const struct sn_method *sn_methods_find(struct sn_methods *methods, uint64_t address,
+                                        uint64_t time_ns)
+{
+    const struct sn_method *best = NULL;
+    size_t at = count_until(methods, address);
+    for (size_t tried = 0; at > 0 && tried < OVERLAP_MAX; tried++) {
+        const struct sn_method *method = &methods->items[--at];
+        if (address - method->start >= method->size)
+            continue;
+        if (fit(method, time_ns) == 2)
+            return method;
+        if (!best || fit(method, time_ns) >= fit(best, time_ns))
+            best = method; /* further back: came earlier */
+    }
+    return best;
+}
+
+bool sn_methods_is_settled(struct sn_methods *methods, uint64_t address)
+{
+    size_t found = 0;
+    size_t at = count_until(methods, address);
+    for (size_t tried = 0; at > 0 && tried < OVERLAP_MAX; tried++) {
+        const struct sn_method *method = &methods->items[--at];
+        found += address - method->start < method->size;
+    }
+    return found <= 1;
+}
+
+size_t sn_methods_count(const struct sn_methods *methods)
+{
+    return methods->count;
+}
+
+/* --- modules --- */
+
+/* "/app/Shop.dll" is "Shop". */
+static const char *module_name(struct sn_methods *methods, const char *path)
+{
+    const char *slash = strrchr(path, '/');
+    const char *backslash = strrchr(path, '\\');
+    const char *base = slash > backslash ? slash : backslash;
+    base = base ? base + 1 : path;
+    size_t size = strlen(base);
+    if (size > 4 &&
+        (strcasecmp(base + size - 4, ".dll") == 0 || strcasecmp(base + size - 4, ".exe") == 0))
+        size -= 4;
+    char *copy = sn_arena_copy(&methods->arena, base, size);
+    return copy ? copy : "";
+}
+
+static struct sn_module *place_module(struct sn_methods *methods, uint64_t module_id)
+{
+    uint64_t *index = sn_table_put(&methods->module_index, module_id);
+    if (!index)
+        return NULL;
+    if (!*index) {
+        struct sn_module *grown = sn_array_room(methods->modules, methods->module_count,
+                                                &methods->module_capacity, sizeof(*grown));
+        if (!grown)
+            return NULL;
+        methods->modules = grown;
+        *index = ++methods->module_count;
+    }
+    return &methods->modules[*index - 1];
+}
+
+static void add_module(struct sn_methods *methods, const struct sn_event *event)
+{
+    enum { FLAG_DYNAMIC = 4 };
+    struct sn_cursor cur = sn_cursor_over(event->payload, event->payload_size);
+    struct sn_module module = {.module_id = sn_cursor_u64(&cur), .pdb_path = ""};
+    sn_cursor_skip(&cur, 8); /* assembly */
+    module.is_dynamic = (sn_cursor_u32(&cur) & FLAG_DYNAMIC) != 0;
+    sn_cursor_skip(&cur, 4);
+    module.path = take_string(methods, &cur);
+    const char *native_path = take_string(methods, &cur);
+    if (!module.path || !native_path)
+        return;
+    sn_cursor_skip(&cur, 2); /* the runtime's number; then, from version 2 on: */
+    const uint8_t *guid = sn_cursor_bytes(&cur, sizeof(module.pdb_guid));
+    module.pdb_age = sn_cursor_u32(&cur);
+    const char *pdb_path = cur.bad ? NULL : take_string(methods, &cur);
+    if (guid && pdb_path) {
+        memcpy(module.pdb_guid, guid, sizeof(module.pdb_guid));
+        module.pdb_path = pdb_path;
+    }
+    module.name = module_name(methods, module.path);
+    struct sn_module *place = place_module(methods, module.module_id);
+    if (place)
+        *place = module;
+}
+
+const struct sn_module *sn_methods_module(const struct sn_methods *methods, uint64_t module_id)
+{
+    const uint64_t *index = sn_table_find(&methods->module_index, module_id);
+    return index && *index ? &methods->modules[*index - 1] : NULL;
+}
+
+/* --- events --- */
+
+static void take_runtime(struct sn_methods *methods, const struct sn_event *event)
+{
+    switch (event->schema->event_id) {
+    case METHOD_LOAD_VERBOSE: add_method(methods, event, event->time_ns); break;
+    case METHOD_UNLOAD:
+    case METHOD_UNLOAD_VERBOSE: end_method(methods, event); break;
+    case MODULE_LOAD: add_module(methods, event); break;
+    default: break;
+    }
+}
+
+static void take_rundown(struct sn_methods *methods, const struct sn_event *event)
+{
+    switch (event->schema->event_id) {
+    case RUNDOWN_METHOD_START:
+    case RUNDOWN_METHOD_END: add_method(methods, event, 0); break;
+    case RUNDOWN_MODULE_START:
+    case RUNDOWN_MODULE_END: add_module(methods, event); break;
+    default: break;
+    }
+}
+
+void sn_methods_take(struct sn_methods *methods, const struct sn_event *event)
+{
+    if (strcasecmp(event->schema->provider, RUNTIME) == 0)
+        take_runtime(methods, event);
+    else if (strcasecmp(event->schema->provider, RUNDOWN) == 0)
+        take_rundown(methods, event);
+}
+
+struct sink {
+    struct sn_sink sink;
+    struct sn_methods *methods;
+};
+
+static int take_event(struct sn_sink *sink, const struct sn_event *event)
+{
+    sn_methods_take(((struct sink *)sink)->methods, event);
+    return SONDE_OK;
+}
+
+static void free_sink(struct sn_sink *sink)
+{
+    free(sink);
+}
+
+static const struct sn_sink_ops sink_ops = {
+    .name = "methods", .event = take_event, .free = free_sink};
+
+struct sn_sink *sn_methods_sink(struct sn_methods *methods)
+{
+    struct sink *sink = calloc(1, sizeof(*sink));
+    if (!sink)
+        return NULL;
+    *sink = (struct sink){.sink.ops = &sink_ops, .methods = methods};
+    return &sink->sink;
+}
