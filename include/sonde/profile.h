@@ -21,6 +21,7 @@ enum sonde_view {
     SONDE_VIEW_ALLOCATION, /**< bytes allocated, estimated from the runtime's samples */
     SONDE_VIEW_EXCEPTION,  /**< exceptions thrown */
     SONDE_VIEW_CONTENTION, /**< time spent waiting for locks */
+    SONDE_VIEW_SAMPLES,    /**< samples of the runtime's sampler, running or not */
     SONDE_VIEW_COUNT
 };
 

@@ -5,6 +5,8 @@
 
 #include "model/schema.h"
 
+const struct sn_request sn_everything = {0};
+
 static bool has_id(const struct sn_request_item *item, uint32_t id)
 {
     for (size_t i = 0; i < item->id_count; i++) {

@@ -24,6 +24,9 @@ struct sn_request {
     const struct sn_request_item *items;
 };
 
+/* No items at all. */
+extern const struct sn_request sn_everything;
+
 bool sn_request_matches(const struct sn_request *request, const struct sn_schema *schema);
 
 #endif

@@ -1,24 +1,21 @@
-/* What is in a saved trace: a road with the file as its source and a counting sink. */
-#include "sonde/file.h"
+/* What is in a saved trace, counted. */
+#include "api/file_summary.h"
 
 #include <stdlib.h>
 #include <string.h>
 
+#include "api/walk.h"
 #include "base/arena.h"
 #include "base/err.h"
-#include "base/loop.h"
 #include "base/own.h"
-#include "flow/decode.h"
-#include "flow/road.h"
 #include "flow/sink.h"
-#include "flow/source.h"
 #include "model/event.h"
 #include "model/payload.h"
-#include "source/file/nettrace_file.h"
 
 #define DAMAGE_LIMIT 64u
 #define KIND_LIMIT   65536u
 #define MEMORY_LIMIT (16u << 20)
+#define RUNDOWN      "Microsoft-Windows-DotNETRuntimeRundown"
 
 struct sonde_summary {
     struct sn_arena arena;
@@ -30,6 +27,8 @@ struct sonde_summary {
     size_t damage_count;
     uint64_t first_ns;
     uint64_t last_ns;
+    uint64_t program_first_ns; /* without the rundown */
+    uint64_t program_last_ns;
 };
 
 static const char *keep(struct sonde_summary *summary, const char *text)
@@ -38,7 +37,7 @@ static const char *keep(struct sonde_summary *summary, const char *text)
     return copy ? copy : "";
 }
 
-static void take_damage(void *user, const struct sn_nettrace_damage *damage)
+void sn_summary_damage(void *user, const struct sn_nettrace_damage *damage)
 {
     struct sonde_summary *summary = user;
     if (summary->damage_count == DAMAGE_LIMIT)
@@ -98,6 +97,14 @@ static bool is_decodable(const struct sn_event *event)
     return rc == SONDE_END;
 }
 
+static void widen(uint64_t *first, uint64_t *last, uint64_t time)
+{
+    if (!*first || time < *first)
+        *first = time;
+    if (time > *last)
+        *last = time;
+}
+
 static int count_event(struct sn_sink *sink, const struct sn_event *event)
 {
     struct sonde_summary *summary = ((struct counter *)sink)->summary;
@@ -110,10 +117,9 @@ static int count_event(struct sn_sink *sink, const struct sn_event *event)
         kind->payload_bytes += event->payload_size;
         kind->undecoded_count += !is_decodable(event);
     }
-    if (!summary->first_ns || event->time_ns < summary->first_ns)
-        summary->first_ns = event->time_ns;
-    if (event->time_ns > summary->last_ns)
-        summary->last_ns = event->time_ns;
+    widen(&summary->first_ns, &summary->last_ns, event->time_ns);
+    if (strcmp(event->schema->provider, RUNDOWN) != 0)
+        widen(&summary->program_first_ns, &summary->program_last_ns, event->time_ns);
     return SONDE_OK;
 }
 
@@ -125,15 +131,13 @@ static void free_counter(struct sn_sink *sink)
 static const struct sn_sink_ops counter_ops = {
     .name = "counter", .event = count_event, .free = free_counter};
 
-static int add_counter(struct sn_road *road, struct sonde_summary *summary, struct sonde_error *err)
+struct sn_sink *sn_summary_sink(struct sonde_summary *summary)
 {
-    static const struct sn_request everything = {0};
     struct counter *counter = calloc(1, sizeof(*counter));
     if (!counter)
-        return sn_fail(err, SONDE_E_NOMEM, 0, "no memory for a summary");
+        return NULL;
     *counter = (struct counter){.sink.ops = &counter_ops, .summary = summary};
-    int number = sn_road_subscribe(road, &everything, &counter->sink, false, err);
-    return number < 0 ? number : SONDE_OK;
+    return &counter->sink;
 }
 
 /* --- reading --- */
@@ -160,11 +164,10 @@ static void sort_kinds(struct sonde_summary *summary)
         qsort(summary->kinds, used, sizeof(*summary->kinds), most_first);
 }
 
-static void take_totals(struct sonde_summary *summary, const struct sn_source *source)
+void sn_summary_end(struct sonde_summary *summary, const struct sn_walk *walk, int status)
 {
-    const struct sn_decoder *decoder = sn_nettrace_file_decoder(source);
-    const struct sn_trace_info *info = sn_decoder_info(decoder);
-    struct sn_nettrace_counters counters = sn_decoder_counters(decoder);
+    const struct sn_trace_info *info = sn_walk_info(walk);
+    struct sn_nettrace_counters counters = sn_walk_counters(walk);
     summary->totals = (struct sonde_file_totals){
         .duration_ns = summary->last_ns - summary->first_ns,
         .byte_count = counters.bytes,
@@ -172,8 +175,9 @@ static void take_totals(struct sonde_summary *summary, const struct sn_source *s
         .lost_count = counters.lost,
         .damage_count = counters.damages,
         .unknown_count = counters.undecodable,
-        .is_cut = source->status == SONDE_E_TRUNCATED,
+        .is_cut = status == SONDE_E_TRUNCATED,
     };
+    sort_kinds(summary);
     if (!info)
         return;
     summary->totals.format = info->format_version;
@@ -182,47 +186,41 @@ static void take_totals(struct sonde_summary *summary, const struct sn_source *s
     summary->totals.start_utc_ns = info->start_utc_ns;
 }
 
-static int read_file(struct sonde_summary *summary, const char *path, struct sn_loop *loop,
-                     struct sonde_error *err)
+void sn_summary_program_time(const struct sonde_summary *summary, uint64_t *ret_first_ns,
+                             uint64_t *ret_last_ns)
 {
-    SN_AUTO(sn_road_free) struct sn_road *road = NULL;
-    struct sn_source *source = NULL;
-    int rc = sn_road_new(loop, NULL, &road, err);
-    if (rc == SONDE_OK)
-        rc = add_counter(road, summary, err);
-    if (rc == SONDE_OK)
-        rc = sn_nettrace_file_new(path, take_damage, summary, &source, err);
-    if (rc == SONDE_OK)
-        rc = sn_road_add_source(road, source, err);
-    while (rc == SONDE_OK && !sn_road_is_done(road))
-        rc = sn_loop_turn(loop, UINT64_MAX, err);
-    if (rc != SONDE_OK)
-        return rc;
-    take_totals(summary, source);
-    sort_kinds(summary);
-    if (source->status == SONDE_OK || source->status == SONDE_E_TRUNCATED)
-        return SONDE_OK;
-    const struct sonde_error *cause = sn_nettrace_file_error(source);
-    return sn_fail(err, source->status, cause->offset, "'%s': %s", path, cause->text);
+    *ret_first_ns = summary->program_first_ns;
+    *ret_last_ns = summary->program_last_ns;
+}
+
+int sn_summary_new(struct sonde_summary **ret_summary, struct sonde_error *err)
+{
+    struct sonde_summary *summary = calloc(1, sizeof(*summary));
+    if (!summary)
+        return sn_fail(err, SONDE_E_NOMEM, 0, "no memory for a summary");
+    summary->arena = sn_arena_with_limit(MEMORY_LIMIT);
+    *ret_summary = summary;
+    return SONDE_OK;
 }
 
 int sonde_file_summarize(const char *path, struct sonde_summary **ret_summary,
                          struct sonde_error *err)
 {
-    SN_AUTO(sn_loop_free) struct sn_loop *loop = NULL;
-    int rc = sn_loop_new(&loop, err);
+    SN_AUTO(sn_summary_free) struct sonde_summary *summary = NULL;
+    SN_AUTO(sn_walk_done) struct sn_walk walk = {0};
+    struct sonde_error why = {0};
+    int rc = sn_summary_new(&summary, err);
+    if (rc == SONDE_OK)
+        rc = sn_walk_init(&walk, path, err);
+    if (rc == SONDE_OK)
+        rc = sn_walk_subscribe(&walk, &sn_everything, sn_summary_sink(summary), false, err);
     if (rc != SONDE_OK)
         return rc;
-    struct sonde_summary *summary = calloc(1, sizeof(*summary));
-    if (!summary)
-        return sn_fail(err, SONDE_E_NOMEM, 0, "no memory for a summary");
-    summary->arena = sn_arena_with_limit(MEMORY_LIMIT);
-    rc = read_file(summary, path, loop, err);
-    if (rc != SONDE_OK) {
-        sonde_summary_free(summary);
-        return rc;
-    }
-    *ret_summary = summary;
+    rc = sn_walk_run(&walk, sn_summary_damage, summary, &why);
+    if (rc != SONDE_OK && rc != SONDE_E_TRUNCATED)
+        return sn_fail(err, rc, why.offset, "%s", why.text);
+    sn_summary_end(summary, &walk, rc);
+    *ret_summary = SN_TAKE(summary);
     return SONDE_OK;
 }
 

@@ -1,0 +1,173 @@
+#include "api/read_report.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "api/file_summary.h"
+#include "api/walk.h"
+#include "base/buf.h"
+#include "base/err.h"
+#include "base/file.h"
+#include "base/own.h"
+#include "flow/sink.h"
+#include "format/cpu_slices.h"
+#include "model/event.h"
+#include "model/report.h"
+#include "model/schema.h"
+#include "sink/aggregate/aggregates.h"
+#include "symbol/methods.h"
+
+/* A week of a busy service. */
+#define CPU_RECORD_LIMIT (256u << 20)
+
+#define RUNDOWN "Microsoft-Windows-DotNETRuntimeRundown"
+
+/* --- the CPU record --- */
+
+static int load_cpu_record(const char *path, struct sn_cpu_slices **ret_slices,
+                           struct sonde_error *err)
+{
+    SN_AUTO(sn_buf_done) struct sn_buf text = sn_buf_with_limit(CPU_RECORD_LIMIT);
+    int rc = sn_file_read_at(AT_FDCWD, path, &text, err);
+    if (rc != SONDE_OK)
+        return rc;
+    return sn_cpu_slices_read((const char *)text.bytes, text.size, ret_slices, err);
+}
+
+/* A record that was asked for must be there and good; one that is merely expected may be absent,
+ * and a bad one is told in the report. */
+static int find_cpu_record(const char *path, const struct sn_read_options *options,
+                           struct sn_report *report, struct sn_cpu_slices **ret_slices,
+                           struct sonde_error *err)
+{
+    SN_AUTO(sn_free) char *beside = NULL;
+    struct sonde_error why = {0};
+    report->cpu_truth = SN_CPU_NO_RECORD;
+    if (options->cpu_record)
+        return load_cpu_record(options->cpu_record, ret_slices, err);
+    if (asprintf(&beside, "%s.cpu", path) < 0)
+        return sn_fail(err, SONDE_E_NOMEM, 0, "no memory for a file name");
+    if (load_cpu_record(beside, ret_slices, &why) == SONDE_OK || why.system_error == ENOENT)
+        return SONDE_OK;
+    report->cpu_truth = SN_CPU_BAD_RECORD;
+    report->cpu_note = sn_arena_copy(&report->arena, why.text, strlen(why.text));
+    return SONDE_OK;
+}
+
+/* --- the passes --- */
+
+struct span {
+    struct sn_sink sink;
+    struct sn_report *report;
+    uint64_t last_ns;
+};
+
+static int widen_span(struct sn_sink *sink, const struct sn_event *event)
+{
+    struct span *span = (struct span *)sink;
+    struct sn_report *report = span->report;
+    if (strcmp(event->schema->provider, RUNDOWN) == 0)
+        return SONDE_OK;
+    if (!report->first_ns || event->time_ns < report->first_ns)
+        report->first_ns = event->time_ns;
+    if (event->time_ns > span->last_ns)
+        span->last_ns = event->time_ns;
+    report->duration_ns = span->last_ns - report->first_ns;
+    return SONDE_OK;
+}
+
+static void free_span(struct sn_sink *sink)
+{
+    free(sink);
+}
+
+static const struct sn_sink_ops span_ops = {.name = "span", .event = widen_span, .free = free_span};
+
+/* How long the program was watched: from the first to the last event, the rundown not counted. */
+static struct sn_sink *span_sink(struct sn_report *report)
+{
+    struct span *span = calloc(1, sizeof(*span));
+    if (!span)
+        return NULL;
+    *span = (struct span){.sink.ops = &span_ops, .report = report};
+    return &span->sink;
+}
+
+static int read_names(const char *path, const struct sn_read_options *options,
+                      struct sn_report *report, struct sn_methods *methods,
+                      struct sn_read_end *ret_end, struct sonde_error *err)
+{
+    SN_AUTO(sn_walk_done) struct sn_walk walk = {0};
+    struct sonde_summary *summary = options->summary;
+    int rc = sn_walk_init(&walk, path, err);
+    if (rc == SONDE_OK)
+        rc = sn_walk_subscribe(&walk, &sn_methods_request, sn_methods_sink(methods), false, err);
+    if (rc == SONDE_OK)
+        rc = sn_walk_subscribe(&walk, &sn_everything, span_sink(report), false, err);
+    if (rc == SONDE_OK && summary)
+        rc = sn_walk_subscribe(&walk, &sn_everything, sn_summary_sink(summary), false, err);
+    if (rc != SONDE_OK)
+        return rc;
+    struct sonde_error why = {0};
+    rc = sn_walk_run(&walk, summary ? sn_summary_damage : NULL, summary, &why);
+    if (rc != SONDE_OK && rc != SONDE_E_TRUNCATED)
+        return sn_fail(err, rc, why.offset, "%s", why.text);
+    if (summary)
+        sn_summary_end(summary, &walk, rc);
+    const struct sn_trace_info *info = sn_walk_info(&walk);
+    struct sn_nettrace_counters counters = sn_walk_counters(&walk);
+    *ret_end = (struct sn_read_end){.is_cut = rc == SONDE_E_TRUNCATED,
+                                    .lost_count = counters.lost,
+                                    .damage_count = counters.damages,
+                                    .start_utc_ns = info ? info->start_utc_ns : 0,
+                                    .pid = info ? info->pid : 0};
+    return SONDE_OK;
+}
+
+static int read_topics(const char *path, const char *topic,
+                       const struct sn_aggregate_context *context, struct sonde_error *err)
+{
+    SN_AUTO(sn_walk_done) struct sn_walk walk = {0};
+    int rc = sn_walk_init(&walk, path, err);
+    for (const struct sn_aggregate *aggregate = sn_aggregates; rc == SONDE_OK && aggregate->name;
+         aggregate++) {
+        if (topic && strcmp(topic, aggregate->name) != 0)
+            continue;
+        struct sn_sink *sink = aggregate->make(context, err);
+        rc = sn_walk_subscribe(&walk, aggregate->request, sink, aggregate->needs_order, err);
+    }
+    if (rc != SONDE_OK)
+        return rc;
+    struct sonde_error why = {0};
+    rc = sn_walk_run(&walk, NULL, NULL, &why);
+    if (rc != SONDE_OK && rc != SONDE_E_TRUNCATED)
+        return sn_fail(err, rc, why.offset, "%s", why.text);
+    return SONDE_OK;
+}
+
+int sn_read_report(const char *path, const struct sn_read_options *options,
+                   struct sn_report **ret_report, struct sn_read_end *ret_end,
+                   struct sonde_error *err)
+{
+    SN_AUTO(sn_report_free) struct sn_report *report = NULL;
+    SN_AUTO(sn_methods_free) struct sn_methods *methods = NULL;
+    SN_AUTO(sn_cpu_slices_free) struct sn_cpu_slices *cpu = NULL;
+    int rc = sn_report_new(&report, err);
+    if (rc == SONDE_OK)
+        rc = sn_methods_new(&methods, err);
+    if (rc == SONDE_OK)
+        rc = find_cpu_record(path, options, report, &cpu, err);
+    if (rc == SONDE_OK)
+        rc = read_names(path, options, report, methods, ret_end, err);
+    if (rc != SONDE_OK)
+        return rc;
+    const struct sn_aggregate_context context = {.report = report, .methods = methods, .cpu = cpu};
+    rc = read_topics(path, options->topic, &context, err);
+    if (rc != SONDE_OK)
+        return rc;
+    *ret_report = SN_TAKE(report);
+    return SONDE_OK;
+}

@@ -1,0 +1,33 @@
+/* Reads a trace into a report: names first, then everything else, so that every stack has its names
+ * when it is seen. Two passes, bounded memory. */
+#ifndef SN_READ_REPORT_H
+#define SN_READ_REPORT_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+struct sn_report;
+struct sonde_error;
+struct sonde_summary;
+
+struct sn_read_options {
+    const char *topic;             /* of sn_aggregates, that one only; NULL: all */
+    bool with_lines;               /* source lines from portable PDBs */
+    const char *cpu_record;        /* NULL: the trace's name with ".cpu", if it is there */
+    struct sonde_summary *summary; /* filled as well, unless NULL */
+};
+
+/* What the file itself was like. */
+struct sn_read_end {
+    bool is_cut;
+    uint64_t lost_count;
+    uint64_t damage_count;
+    uint64_t start_utc_ns;
+    uint32_t pid;
+};
+
+int sn_read_report(const char *path, const struct sn_read_options *options,
+                   struct sn_report **ret_report, struct sn_read_end *ret_end,
+                   struct sonde_error *err);
+
+#endif
