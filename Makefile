@@ -5,7 +5,7 @@ PREFIX ?= /usr/local
 SECONDS ?= 60
 
 .PHONY: all run test check soak fuzz bench event-table oracle-digests format install clean help
-.PHONY: dev asan release check-format check-layers check-names check-sizes check-hardening check-tidy
+.PHONY: dev asan release check-format check-layers check-names check-sizes check-docs check-hardening check-tidy
 
 all: release ## build/sonde and build/libsonde.so, as people install them (the default)
 	@ln -sfn release/sonde build/sonde
@@ -21,7 +21,7 @@ test: ## installs what is missing, builds, checks, runs every suite: the gate
 	@$(MAKE) dev asan all
 	@tools/run-tests
 
-check: check-format check-layers check-names check-sizes check-hardening check-tidy ## formatter, layers, names, sizes, hardening, clang-tidy
+check: check-format check-layers check-names check-sizes check-docs check-hardening check-tidy ## formatter, layers, names, sizes, documentation, hardening, clang-tidy
 
 soak: all ## the long versions of what `make test` samples
 	@tests/soak/run
@@ -67,5 +67,5 @@ build/%/build.ninja: CMakePresets.json
 
 check-names check-tidy: dev
 check-hardening: release
-check-format check-layers check-names check-sizes check-hardening check-tidy:
+check-format check-layers check-names check-sizes check-docs check-hardening check-tidy:
 	@tools/$@

@@ -1,7 +1,10 @@
-/* Converting a saved trace to other formats in one call. */
+/** @file
+ * Converting a saved trace to other formats in one call. */
 #ifndef SONDE_CONVERT_H
 #define SONDE_CONVERT_H
 
+#include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 #include "sonde/error.h"
@@ -12,12 +15,28 @@ extern "C" {
 #endif
 #pragma GCC visibility push(default)
 
-/** Writes every event as one line of JSON with its fields by name (NDJSON). SONDE_E_TRUNCATED: the
- * trace was cut; all of it that is there was written. */
-int sonde_convert_ndjson(const char *path, sonde_write_fn *write, void *user,
-                         struct sonde_error *err);
+/** Which events to write, and what of them. Set `size` to sizeof, zero the rest for the defaults.
+ */
+struct sonde_ndjson_options {
+    size_t size;          /**< sizeof(struct sonde_ndjson_options) */
+    const char *provider; /**< only this one's events; NULL: all */
+    const char *name;     /**< only events of this name; NULL: all */
+    bool no_stacks;       /**< without the addresses of stacks */
+};
 
-/** Writes the trace anew as NetTrace 4 or 6, losses included, to the file `output`. */
+/** Writes every event as one line of JSON with its fields by name (NDJSON), as they lie in the
+ * file. `options` may be NULL. Losses are lines too, whatever the options. Memory does not grow
+ * with the file.
+ *
+ * SONDE_E_TRUNCATED: the trace was cut; all of it that is there was written. What `write` returns
+ * other than SONDE_OK ends the writing and is returned. */
+int sonde_convert_ndjson(const char *path, const struct sonde_ndjson_options *options,
+                         sonde_write_fn *write, void *user, struct sonde_error *err);
+
+/** Writes the trace anew as NetTrace 4 or 6, losses included, to the file `output`, which is
+ * replaced and must not be the trace itself.
+ *
+ * SONDE_E_TRUNCATED: the trace was cut; all of it that is there was written, as a complete file. */
 int sonde_convert_nettrace(const char *path, uint32_t version, const char *output,
                            struct sonde_error *err);
 

@@ -1,4 +1,5 @@
-/* Profiles: where CPU time, wall time, allocations, exceptions or lock waits of a trace went. */
+/** @file
+ * Profiles: where CPU time, wall time, allocations, exceptions or lock waits of a trace went. */
 #ifndef SONDE_PROFILE_H
 #define SONDE_PROFILE_H
 
@@ -22,7 +23,7 @@ enum sonde_view {
     SONDE_VIEW_EXCEPTION,  /**< exceptions thrown */
     SONDE_VIEW_CONTENTION, /**< time spent waiting for locks */
     SONDE_VIEW_SAMPLES,    /**< samples of the runtime's sampler, running or not */
-    SONDE_VIEW_COUNT
+    SONDE_VIEW_COUNT       /**< how many there are */
 };
 
 /** Name of a view ("cpu"), or NULL when there is no such view. */
@@ -41,11 +42,11 @@ struct sonde_profile_options {
 
 /** What kind of thing a frame stands for. */
 enum sonde_frame_kind {
-    SONDE_FRAME_MANAGED = 0,
-    SONDE_FRAME_NATIVE,
-    SONDE_FRAME_RUNTIME, /**< a stand-in for the runtime's own work: "[garbage collector]" */
-    SONDE_FRAME_TYPE,    /**< what was allocated or thrown */
-    SONDE_FRAME_KERNEL
+    SONDE_FRAME_MANAGED = 0, /**< a method of .NET */
+    SONDE_FRAME_NATIVE,      /**< a function of a native library */
+    SONDE_FRAME_RUNTIME,     /**< a stand-in for the runtime's own work: "[garbage collector]" */
+    SONDE_FRAME_TYPE,        /**< what was allocated or thrown */
+    SONDE_FRAME_KERNEL       /**< a function of the kernel */
 };
 
 /** One method with its sums. Borrowed from the profile. */
@@ -65,15 +66,15 @@ struct sonde_frame {
 struct sonde_node {
     uint32_t parent; /**< index of the caller; of the root itself for the root */
     uint32_t frame;  /**< index of its frame; UINT32_MAX for the root */
-    uint64_t self;
-    uint64_t total;
+    uint64_t self;   /**< spent here, in the view's unit */
+    uint64_t total;  /**< with everything below */
 };
 
 /** One thread with its sum. */
 struct sonde_profile_thread {
-    uint64_t thread_id;
-    const char *name; /**< "" when not known */
-    uint64_t total;
+    uint64_t thread_id; /**< as the target counts it */
+    const char *name;   /**< "" when not known */
+    uint64_t total;     /**< in the view's unit */
 };
 
 /** A profile; opaque. */
@@ -153,12 +154,12 @@ int sonde_profile_write(const struct sonde_profile *profile, const char *format,
 /** One method in both profiles; numbers are per second of trace time for times and bytes, so that
  * traces of different length compare. Borrowed from the comparison. */
 struct sonde_change {
-    const char *name;
-    const char *module;
-    double self_before;
-    double self_after;
-    double total_before;
-    double total_after;
+    const char *name;    /**< readable, as in sonde_frame */
+    const char *module;  /**< "" when not known */
+    double self_before;  /**< spent in it, in the first */
+    double self_after;   /**< in the second */
+    double total_before; /**< with everything it called, in the first */
+    double total_after;  /**< in the second */
 };
 
 /** Two profiles side by side; opaque. */

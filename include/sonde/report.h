@@ -1,4 +1,5 @@
-/* Reports: what a saved trace says, by topic, as text, JSON or a page. */
+/** @file
+ * Reports: what a saved trace says, by topic, as text, JSON or a page. */
 #ifndef SONDE_REPORT_H
 #define SONDE_REPORT_H
 
@@ -37,7 +38,11 @@ void sonde_report_free(struct sonde_report *report);
 const struct sonde_summary *sonde_report_summary(const struct sonde_report *report);
 
 /** How a report looks. */
-enum sonde_report_format { SONDE_REPORT_TEXT = 0, SONDE_REPORT_JSON, SONDE_REPORT_HTML };
+enum sonde_report_format {
+    SONDE_REPORT_TEXT = 0, /**< for people, on a terminal */
+    SONDE_REPORT_JSON,     /**< for programs */
+    SONDE_REPORT_HTML,     /**< one page for a browser */
+};
 
 /** What to show of it. Set `size` to sizeof, zero the rest for the defaults. */
 struct sonde_report_show {

@@ -1,4 +1,5 @@
-/* libsonde: everything in one include. */
+/** @file
+ * libsonde: everything in one include. */
 #ifndef SONDE_SONDE_H
 #define SONDE_SONDE_H
 

@@ -266,6 +266,14 @@ int sn_writer_write(void *user, const void *bytes, size_t size, struct sonde_err
     return rc == SONDE_OK ? SONDE_OK : sn_fail(err, rc, 0, "cannot write the result");
 }
 
+/* Samples without CPU times must never be taken for them. */
+static const char *note_of(const struct sonde_profile *profile)
+{
+    return profile->view == SONDE_VIEW_WALL && !profile->has_cpu
+               ? "wall time: there is no CPU record beside the trace"
+               : NULL;
+}
+
 int sonde_profile_write(const struct sonde_profile *profile, const char *format,
                         const struct sonde_write_options *options, sonde_write_fn *write,
                         void *user, struct sonde_error *err)
@@ -281,6 +289,7 @@ int sonde_profile_write(const struct sonde_profile *profile, const char *format,
                                           .full_names = asked.full_names,
                                           .merge_threads = asked.merge_threads,
                                           .view = views[profile->view].title,
+                                          .note = note_of(profile),
                                           .has_cpu = profile->has_cpu};
     struct sn_writer writer = {.write = write, .user = user};
     SN_AUTO(sn_stream_done) struct sn_stream stream;

@@ -6,6 +6,7 @@
 
 #include "api/cpu_record.h"
 #include "api/launch.h"
+#include "api/opening.h"
 #include "api/stop_condition.h"
 #include "api/trace_output.h"
 #include "base/clock.h"
@@ -17,10 +18,8 @@
 #include "source/ipc/commands.h"
 #include "source/ipc/eventpipe.h"
 #include "source/proc/facts.h"
-#include "source/proc/limits.h"
 
-#define DEFAULT_BUFFER_MB  256u
-#define SMALLEST_BUFFER_MB 4u
+#define DEFAULT_BUFFER_MB 256u
 
 /* The runtime filters event ids itself from this version on. */
 #define FILTERING_MAJOR 10u
@@ -70,19 +69,6 @@ void sonde_tracer_free(struct sonde_tracer *tracer)
 }
 
 /* --- starting --- */
-
-/* A buffer in the target must not be what gets it killed: a twentieth of its memory limit at most.
- */
-static uint32_t choose_buffer_mb(uint32_t wanted, uint32_t pid)
-{
-    uint64_t limit = sn_proc_memory_limit("", pid);
-    uint64_t most = limit == UINT64_MAX ? DEFAULT_BUFFER_MB : limit / 20 / (1u << 20);
-    if (wanted)
-        return wanted;
-    if (most < SMALLEST_BUFFER_MB)
-        return SMALLEST_BUFFER_MB;
-    return most < DEFAULT_BUFFER_MB ? (uint32_t)most : DEFAULT_BUFFER_MB;
-}
 
 static bool has_filters(const struct sonde_trace_options *options)
 {
@@ -162,49 +148,16 @@ static int open_output(struct sonde_tracer *tracer, struct sn_trace *trace,
     return rc < 0 ? rc : SONDE_OK;
 }
 
-/* Fills `to` with the request's providers as the port wants them; the caller frees. */
-static struct sn_ipc_provider *port_providers(const struct sonde_trace_options *options)
-{
-    struct sn_ipc_provider *to = calloc(options->provider_count + 1, sizeof(*to));
-    for (size_t i = 0; to && i < options->provider_count; i++) {
-        const struct sonde_provider *from = &options->providers[i];
-        to[i] = (struct sn_ipc_provider){.name = from->name,
-                                         .arguments = from->arguments,
-                                         .keywords = from->keywords,
-                                         .level = from->level,
-                                         .event_ids = from->ids,
-                                         .event_id_count = from->id_count,
-                                         .only_listed = from->id_count && !from->ids_are_excluded};
-    }
-    return to;
-}
-
-/* Turns the loop, for all traces on it, until this session is open or has failed. */
-static int wait_until_open(struct sonde_tracer *tracer, struct sn_trace *trace,
-                           struct sonde_error *err)
-{
-    for (;;) {
-        struct sn_eventpipe_state state;
-        sn_eventpipe_state(trace->source, &state);
-        if (trace->source->has_ended && !state.is_open) {
-            (void)sn_fail_because(err, state.err, "cannot open a session");
-            return trace->source->status;
-        }
-        if (state.is_open)
-            return SONDE_OK;
-        int rc = sn_loop_turn(tracer->loop, UINT64_MAX, err);
-        if (rc != SONDE_OK)
-            return rc;
-    }
-}
-
 static int open_session(struct sonde_tracer *tracer, struct sn_trace *trace,
                         const struct sonde_trace_options *options, struct sonde_error *err)
 {
-    SN_AUTO(sn_free) struct sn_ipc_provider *providers = port_providers(options);
+    SN_AUTO(sn_free)
+    struct sn_ipc_provider *providers =
+        sn_opening_providers(options->providers, options->provider_count);
     if (!providers)
         return sn_fail(err, SONDE_E_NOMEM, 0, "no memory for providers");
-    trace->buffer_mb = choose_buffer_mb(options->buffer_mb, trace->pid);
+    trace->buffer_mb = options->buffer_mb ? options->buffer_mb
+                                          : sn_opening_buffer_mb(DEFAULT_BUFFER_MB, trace->pid);
     struct sn_eventpipe_options source = {.route = trace->route,
                                           .wants = {.providers = providers,
                                                     .provider_count = options->provider_count,
@@ -217,7 +170,7 @@ static int open_session(struct sonde_tracer *tracer, struct sn_trace *trace,
     int rc = sn_eventpipe_new(&source, &trace->source, err);
     if (rc == SONDE_OK)
         rc = sn_road_add_source(trace->road, trace->source, err);
-    return rc == SONDE_OK ? wait_until_open(tracer, trace, err) : rc;
+    return rc == SONDE_OK ? sn_opening_wait(tracer->loop, trace->source, err) : rc;
 }
 
 static int start_cpu_record(struct sonde_tracer *tracer, struct sn_trace *trace,

@@ -113,6 +113,17 @@ void sn_buf_text(struct sn_buf *buf, const char *text)
     sn_buf_append(buf, text, strlen(text));
 }
 
+void sn_buf_decimal(struct sn_buf *buf, uint64_t value)
+{
+    char digits[20];
+    size_t at = sizeof(digits);
+    do {
+        digits[--at] = (char)('0' + value % 10);
+        value /= 10;
+    } while (value);
+    sn_buf_append(buf, digits + at, sizeof(digits) - at);
+}
+
 void sn_buf_vformat(struct sn_buf *buf, const char *format, va_list args)
 {
     va_list again;

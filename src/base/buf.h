@@ -52,6 +52,7 @@ void sn_buf_u32(struct sn_buf *buf, uint32_t value);
 void sn_buf_u64(struct sn_buf *buf, uint64_t value);
 void sn_buf_varuint(struct sn_buf *buf, uint64_t value);
 void sn_buf_text(struct sn_buf *buf, const char *text);
+void sn_buf_decimal(struct sn_buf *buf, uint64_t value); /* much faster than a format */
 void sn_buf_format(struct sn_buf *buf, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 void sn_buf_vformat(struct sn_buf *buf, const char *format, va_list args)

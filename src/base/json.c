@@ -1,19 +1,34 @@
 #include "base/json.h"
 
 #include <assert.h>
-#include <inttypes.h>
 #include <math.h>
 #include <string.h>
 
 #include "base/buf.h"
 #include "base/text.h"
 
+/* How many bytes at the start stand for themselves: most text is nothing else. */
+static size_t plain_length(const char *text, size_t size)
+{
+    size_t length = 0;
+    while (length < size && (unsigned char)text[length] >= 0x20 &&
+           (unsigned char)text[length] < 0x7F && text[length] != '"' && text[length] != '\\')
+        length++;
+    return length;
+}
+
 static void write_escaped(struct sn_buf *out, const char *text, size_t size)
 {
     static const char named[] = {
         ['\b'] = 'b', ['\f'] = 'f', ['\n'] = 'n', ['\r'] = 'r', ['\t'] = 't'};
     sn_buf_u8(out, '"');
-    while (size) {
+    for (;;) {
+        size_t plain = plain_length(text, size);
+        sn_buf_append(out, text, plain);
+        text += plain;
+        size -= plain;
+        if (!size)
+            break;
         uint32_t point;
         bool valid;
         size_t length = sn_text_decode(text, size, &point, &valid);
@@ -91,24 +106,33 @@ void sn_json_text(struct sn_json *json, const char *key, const char *text)
 void sn_json_u64(struct sn_json *json, const char *key, uint64_t value)
 {
     begin_member(json, key);
-    sn_buf_format(json->out, "%" PRIu64, value);
+    sn_buf_decimal(json->out, value);
 }
 
 void sn_json_i64(struct sn_json *json, const char *key, int64_t value)
 {
     begin_member(json, key);
-    sn_buf_format(json->out, "%" PRId64, value);
+    if (value < 0)
+        sn_buf_u8(json->out, '-');
+    sn_buf_decimal(json->out, value < 0 ? 0u - (uint64_t)value : (uint64_t)value);
+}
+
+static void write_real(struct sn_json *json, const char *key, double value,
+                       const char *(*format)(double value, char to[32]))
+{
+    char text[32];
+    begin_member(json, key);
+    sn_buf_text(json->out, isfinite(value) ? format(value, text) : "null");
 }
 
 void sn_json_real(struct sn_json *json, const char *key, double value)
 {
-    if (!isfinite(value)) {
-        sn_json_null(json, key);
-        return;
-    }
-    char text[32];
-    begin_member(json, key);
-    sn_buf_text(json->out, sn_text_real(value, text));
+    write_real(json, key, value, sn_text_real);
+}
+
+void sn_json_exact_real(struct sn_json *json, const char *key, double value)
+{
+    write_real(json, key, value, sn_text_exact_real);
 }
 
 void sn_json_bool(struct sn_json *json, const char *key, bool value)

@@ -36,6 +36,8 @@ void sn_json_u64(struct sn_json *json, const char *key, uint64_t value);
 void sn_json_i64(struct sn_json *json, const char *key, int64_t value);
 void sn_json_real(struct sn_json *json, const char *key,
                   double value); /* 15 digits; not finite: null */
+void sn_json_exact_real(struct sn_json *json, const char *key,
+                        double value); /* as many digits as reading it back takes */
 void sn_json_bool(struct sn_json *json, const char *key, bool value);
 void sn_json_null(struct sn_json *json, const char *key);
 

@@ -71,3 +71,22 @@ uint64_t *sn_table_put(struct sn_table *table, uint64_t key)
     table->count++;
     return &slot->value;
 }
+
+/* What follows in the same run of slots moves up where its own place allows, so that no probe meets
+ * a hole before its key. */
+void sn_table_remove(struct sn_table *table, uint64_t key)
+{
+    if (!sn_table_find(table, key))
+        return;
+    size_t mask = table->capacity - 1;
+    size_t hole = (size_t)(probe(table, key) - table->slots);
+    for (size_t at = (hole + 1) & mask; table->slots[at].used; at = (at + 1) & mask) {
+        size_t own = slot_of(table, table->slots[at].key);
+        if (((at - own) & mask) < ((at - hole) & mask))
+            continue;
+        table->slots[hole] = table->slots[at];
+        hole = at;
+    }
+    table->slots[hole] = (struct sn_table_slot){0};
+    table->count--;
+}

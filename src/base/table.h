@@ -34,4 +34,7 @@ uint64_t *sn_table_find(const struct sn_table *table, uint64_t key);
  */
 uint64_t *sn_table_put(struct sn_table *table, uint64_t key);
 
+/* Takes `key` out; no-op when it is not there. Places of other values die with it. */
+void sn_table_remove(struct sn_table *table, uint64_t key);
+
 #endif

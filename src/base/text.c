@@ -2,6 +2,7 @@
 
 #include <inttypes.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/buf.h"
@@ -153,14 +154,30 @@ bool sn_text_to_u64(const char *text, uint64_t most, uint64_t *ret_value)
     return true;
 }
 
-const char *sn_text_real(double value, char to[32])
+/* Whatever the host program's locale calls a decimal point becomes one. */
+static const char *with_point(char *to)
 {
-    int length = snprintf(to, 32, "%.15g", value);
-    for (int i = 0; i < length; i++) {
-        if (!strchr("+-0123456789einfa", to[i]))
-            to[i] = '.'; /* whatever the host program's locale calls a decimal point */
+    for (char *at = to; *at; at++) {
+        if (!strchr("+-0123456789einfa", *at))
+            *at = '.';
     }
     return to;
+}
+
+const char *sn_text_real(double value, char to[32])
+{
+    (void)snprintf(to, 32, "%.15g", value);
+    return with_point(to);
+}
+
+const char *sn_text_exact_real(double value, char to[32])
+{
+    for (int digits = 15; digits <= 17; digits++) {
+        (void)snprintf(to, 32, "%.*g", digits, value);
+        if (memcmp(&(double){strtod(to, NULL)}, &value, sizeof(value)) == 0)
+            break;
+    }
+    return with_point(to);
 }
 
 const char *sn_text_bytes(uint64_t bytes, char to[16])

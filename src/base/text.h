@@ -30,6 +30,9 @@ bool sn_text_to_u64(const char *text, uint64_t most, uint64_t *ret_value);
 /* A finite number with 15 digits and a point, whatever the locale. `to` needs 32 bytes. */
 const char *sn_text_real(double value, char to[32]);
 
+/* The same with as many digits, up to 17, as it takes to read back the same number. */
+const char *sn_text_exact_real(double value, char to[32]);
+
 /* "12 MB", "340 KB": three digits or fewer, decimal multiples. `to` needs 16 bytes. */
 const char *sn_text_bytes(uint64_t bytes, char to[16]);
 

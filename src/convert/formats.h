@@ -15,6 +15,7 @@ struct sn_format_options {
     bool full_names;    /* TraceEvent's names ("Module!Type.Method(args)"), not the readable ones */
     bool merge_threads; /* one tree, not one a thread */
     const char *view;   /* "CPU", "wall time", ...: for people */
+    const char *note;   /* a caveat to be shown, or NULL */
     bool has_cpu;       /* the columns "cpu" and "wait" mean something */
 };
 

@@ -177,7 +177,7 @@ static const char *three_digits(uint64_t thousandths, char *to, size_t size)
 const char *sn_text_ns(uint64_t ns, char to[32])
 {
     char digits[24];
-    if (ns >= 100 * SN_NS_PER_SECOND)
+    if (ns >= 100ull * SN_NS_PER_SECOND)
         return sn_text_duration(ns, to);
     if (!ns)
         return memcpy(to, "0", 2);

@@ -225,6 +225,12 @@ static uint64_t complete_until(const struct sn_road *road)
     return until;
 }
 
+void sn_road_settle(struct sn_road *road)
+{
+    if (road->dispatcher.ordered)
+        sn_order_release(road->order, complete_until(road));
+}
+
 static void deliver(struct sn_road *road, struct sn_source *source, const struct sn_event *event)
 {
     struct sn_dispatcher *dispatcher = &road->dispatcher;
@@ -266,14 +272,12 @@ void sn_road_complete(struct sn_road *road, struct sn_source *source, uint64_t t
 {
     if (time_ns > source->complete_until_ns)
         source->complete_until_ns = time_ns;
-    if (road->dispatcher.ordered)
-        sn_order_release(road->order, complete_until(road));
+    sn_road_settle(road);
 }
 
 void sn_road_ended(struct sn_road *road, struct sn_source *source, int status)
 {
     source->has_ended = true;
     source->status = status;
-    if (road->dispatcher.ordered)
-        sn_order_release(road->order, complete_until(road));
+    sn_road_settle(road);
 }

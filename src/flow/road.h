@@ -65,6 +65,10 @@ const struct sn_tracker *sn_road_tracker(const struct sn_road *road);
 uint64_t sn_road_event_count(const struct sn_road *road);
 uint64_t sn_road_late_count(const struct sn_road *road);
 
+/* Hands out, in order, what no source can precede any more. Streams say so by sequence points,
+ * which are rare while little happens: whoever shows events live calls this now and then. */
+void sn_road_settle(struct sn_road *road);
+
 /* Finishes every sink that is still there. The first failure is returned. */
 int sn_road_finish(struct sn_road *road, struct sonde_error *err);
 

@@ -90,14 +90,18 @@ void sn_report_free(struct sn_report *report)
     free(report->gc.collections);
     sn_series_done(&report->gc.pauses);
     free(report->exceptions.kinds);
+    sn_series_done(&report->exceptions.costs);
     free(report->allocations.kinds);
     sn_series_done(&report->contention.waits);
+    sn_series_done(&report->jit.times);
     free(report->jit.methods);
     free(report->pool.adjustments);
     sn_series_done(&report->pool.queue_waits);
     for (size_t i = 0; i < report->requests.count; i++)
         sn_series_done(&report->requests.routes[i].times);
     free(report->requests.routes);
+    sn_series_done(&report->requests.times);
+    sn_series_done(&report->requests.sent_times);
     sn_series_done(&report->tasks.queue_waits);
     sn_series_done(&report->tasks.runs);
     sn_series_done(&report->tasks.sync_waits);

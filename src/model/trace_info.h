@@ -15,4 +15,13 @@ struct sn_trace_info {
     uint32_t sampling_interval_ns;
 };
 
+/* CLOCK_MONOTONIC at the start, as events count. */
+static inline uint64_t sn_trace_info_start_ns(const struct sn_trace_info *info)
+{
+    if (!info->ticks_per_second)
+        return 0;
+    __extension__ unsigned __int128 wide = (unsigned __int128)info->start_ticks * 1000000000u;
+    return (uint64_t)(wide / info->ticks_per_second);
+}
+
 #endif

@@ -34,6 +34,8 @@ struct sn_methods {
     size_t count;
     size_t capacity;
     bool is_sorted;
+    struct sn_table id_index; /* method id -> index + 1; made when first asked for */
+    bool is_indexed;
     struct sn_module *modules; /* owns */
     size_t module_count;
     size_t module_capacity;
@@ -77,6 +79,7 @@ int sn_methods_new(struct sn_methods **ret_methods, struct sonde_error *err)
     methods->strings = sn_table_with_limit(STRING_LIMIT);
     methods->scratch = sn_buf_with_limit(1u << 20);
     methods->module_index = sn_table_with_limit(MODULE_LIMIT);
+    methods->id_index = sn_table_with_limit(METHOD_LIMIT);
     *ret_methods = methods;
     return SONDE_OK;
 }
@@ -88,6 +91,7 @@ void sn_methods_free(struct sn_methods *methods)
     sn_arena_done(&methods->arena);
     sn_table_done(&methods->strings);
     sn_table_done(&methods->module_index);
+    sn_table_done(&methods->id_index);
     sn_buf_done(&methods->scratch);
     free(methods->items);
     free(methods->modules);
@@ -209,6 +213,7 @@ static void sort(struct sn_methods *methods)
     }
     methods->count = kept;
     methods->is_sorted = true;
+    methods->is_indexed = false;
 }
 
 /* How well a piece of code fits a time: 2 it was there, 1 it came later, 0 it was gone. */
@@ -262,6 +267,27 @@ bool sn_methods_is_settled(struct sn_methods *methods, uint64_t address)
         found += address - method->start < method->size;
     }
     return found <= 1;
+}
+
+static void index_ids(struct sn_methods *methods)
+{
+    sn_table_clear(&methods->id_index);
+    for (size_t i = 0; i < methods->count; i++) {
+        uint64_t *place = sn_table_put(&methods->id_index, methods->items[i].method_id);
+        if (place)
+            *place = i + 1;
+    }
+    methods->is_indexed = true;
+}
+
+const struct sn_method *sn_methods_by_id(struct sn_methods *methods, uint64_t method_id)
+{
+    if (!methods->is_sorted)
+        sort(methods);
+    if (!methods->is_indexed)
+        index_ids(methods);
+    const uint64_t *place = sn_table_find(&methods->id_index, method_id);
+    return place ? &methods->items[*place - 1] : NULL;
 }
 
 size_t sn_methods_count(const struct sn_methods *methods)

@@ -65,6 +65,9 @@ const struct sn_method *sn_methods_find(struct sn_methods *methods, uint64_t add
  * then does not depend on the time. */
 bool sn_methods_is_settled(struct sn_methods *methods, uint64_t address);
 
+/* Any piece of code of the method with that id; NULL when none is known. Borrowed, as above. */
+const struct sn_method *sn_methods_by_id(struct sn_methods *methods, uint64_t method_id);
+
 const struct sn_module *sn_methods_module(const struct sn_methods *methods, uint64_t module_id);
 
 size_t sn_methods_count(const struct sn_methods *methods);

@@ -18,6 +18,9 @@ internal static class Program
         ["all"] = StartAll,
         ["exit"] = Exit.Start,
         ["startup"] = Startup.Start,
+        ["shapes"] = Shapes.Start,
+        ["waits"] = Waits.Start,
+        ["truth"] = Truth.Start,
     };
 
     private static int Main(string[] args)

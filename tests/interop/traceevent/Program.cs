@@ -3,6 +3,7 @@
 //   traceevent.dll counts FILE             events by provider, id and version, and the lost ones
 //   traceevent.dll digest FILE             one sorted line per event; README.md has the columns
 //   traceevent.dll stacks FILE             the sampler's stacks with method names, folded
+//   traceevent.dll lines ASSEMBLY          the sequence points of its PDB, by System.Reflection.Metadata
 //   traceevent.dll bench FILE [--payload]  how fast it reads the file
 using System.Buffers.Binary;
 using System.Diagnostics;
@@ -41,10 +42,11 @@ internal static class Program
             case ["counts", var file]: PrintCounts(file, output); return 0;
             case ["digest", var file]: PrintDigest(file, output); return 0;
             case ["stacks", var file]: PrintStacks(file, output); return 0;
+            case ["lines", var file]: SourceLines.Print(file, output); return 0;
             case ["bench", var file]: PrintBench(file, false, output); return 0;
             case ["bench", var file, "--payload"]: PrintBench(file, true, output); return 0;
         }
-        Console.Error.WriteLine("usage: traceevent.dll counts|digest|stacks|bench FILE [--payload]");
+        Console.Error.WriteLine("usage: traceevent.dll counts|digest|stacks|lines|bench FILE [--payload]");
         return 2;
     }
 

@@ -1,0 +1,76 @@
+#include "convert/label.h"
+
+#include <stdlib.h>
+
+#include "base/buf.h"
+#include "convert/formats.h"
+#include "model/profile.h"
+
+void sn_label_frame(struct sn_buf *to, const struct sn_frame *frame,
+                    const struct sn_format_options *options)
+{
+    const char *name = options->full_names ? frame->full_name : frame->name;
+    if (options->full_names && frame->module[0]) {
+        sn_buf_text(to, frame->module);
+        sn_buf_u8(to, '!');
+    }
+    sn_buf_text(to, name && name[0] ? name : "?");
+}
+
+void sn_label_thread(struct sn_buf *to, const struct sn_profile_thread *thread)
+{
+    bool has_name = thread->name && thread->name[0];
+    sn_buf_text(to, has_name ? thread->name : "thread");
+    sn_buf_text(to, has_name ? " (" : " ");
+    sn_buf_decimal(to, thread->thread_id);
+    if (has_name)
+        sn_buf_u8(to, ')');
+}
+
+void sn_label_document(struct sn_buf *to, const struct sn_format_options *options)
+{
+    bool has_title = options->title && options->title[0];
+    if (has_title)
+        sn_buf_text(to, options->title);
+    if (has_title && options->view)
+        sn_buf_text(to, ": ");
+    if (options->view)
+        sn_buf_text(to, options->view);
+}
+
+struct ranked {
+    uint64_t total;
+    uint32_t thread;
+};
+
+static int most_first(const void *left, const void *right)
+{
+    const struct ranked *a = left;
+    const struct ranked *b = right;
+    if (a->total != b->total)
+        return a->total < b->total ? 1 : -1;
+    return (a->thread > b->thread) - (a->thread < b->thread);
+}
+
+uint32_t *sn_label_threads(const struct sn_profile *profile, int column, uint32_t *ret_count)
+{
+    struct ranked *ranked = calloc(profile->thread_count + 1, sizeof(*ranked));
+    uint32_t *threads = calloc(profile->thread_count + 1, sizeof(*threads));
+    uint32_t count = 0;
+    if (ranked && threads) {
+        for (uint32_t i = 0; i < profile->thread_count; i++)
+            ranked[i].thread = i;
+        for (size_t i = 0; i < profile->row_count; i++)
+            ranked[profile->rows[i].thread].total += profile->rows[i].values[column];
+        qsort(ranked, profile->thread_count, sizeof(*ranked), most_first);
+        for (; count < profile->thread_count && ranked[count].total; count++)
+            threads[count] = ranked[count].thread;
+    }
+    if (!ranked) {
+        free(threads);
+        threads = NULL;
+    }
+    free(ranked);
+    *ret_count = count;
+    return threads;
+}

@@ -1,0 +1,27 @@
+/* What frames, threads and units are called in the formats of others. */
+#ifndef SN_LABEL_H
+#define SN_LABEL_H
+
+#include <stdint.h>
+
+struct sn_buf;
+struct sn_format_options;
+struct sn_frame;
+struct sn_profile;
+struct sn_profile_thread;
+
+/* Appends "Shop.Orders.Place", or "Shop!Shop.Orders.Place(int32)" for full names; never nothing. */
+void sn_label_frame(struct sn_buf *to, const struct sn_frame *frame,
+                    const struct sn_format_options *options);
+
+/* Appends ".NET TP Worker (5756)", or "thread 5756". */
+void sn_label_thread(struct sn_buf *to, const struct sn_profile_thread *thread);
+
+/* Appends "shop.nettrace: wall time": as much of it as there is. */
+void sn_label_document(struct sn_buf *to, const struct sn_format_options *options);
+
+/* Threads that have something in the column, most first: a new array that the caller frees, with
+ * *ret_count of them. NULL without memory. */
+uint32_t *sn_label_threads(const struct sn_profile *profile, int column, uint32_t *ret_count);
+
+#endif

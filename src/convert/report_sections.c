@@ -1,0 +1,40 @@
+#include <string.h>
+
+#include "convert/report_json.h"
+#include "convert/report_show.h"
+#include "convert/report_text.h"
+
+const struct sn_report_section sn_report_sections[] = {
+    {"file", false, NULL, NULL, sn_report_text_file, sn_report_json_file},
+    {"methods", false, NULL, NULL, sn_report_text_methods, sn_report_json_profiles},
+    {"callers", true, NULL, NULL, sn_report_text_neighbours, sn_report_json_neighbours},
+    {"tree", true, NULL, NULL, sn_report_text_tree, sn_report_json_tree},
+    {"threads", false, NULL, NULL, sn_report_text_threads, sn_report_json_threads},
+    {"modules", true, NULL, NULL, sn_report_text_modules, NULL},
+    {"namespaces", true, NULL, NULL, sn_report_text_namespaces, NULL},
+    {"events", false, NULL, NULL, sn_report_text_events, sn_report_json_events},
+    {0},
+};
+
+/* Whether `name` is a word of a list with commas. */
+static bool is_listed(const char *list, const char *name)
+{
+    size_t size = strlen(name);
+    for (const char *word = list; *word; word += strcspn(word, ",")) {
+        word += *word == ',';
+        if (strcspn(word, ",") == size && strncmp(word, name, size) == 0)
+            return true;
+    }
+    return false;
+}
+
+bool sn_report_shows(const struct sn_report_show *show, const struct sn_report_section *section)
+{
+    if (strcmp(section->name, "callers") == 0)
+        return show->method != NULL;
+    if (strcmp(section->name, "tree") == 0 && show->with_tree)
+        return true;
+    if (show->sections)
+        return is_listed(show->sections, section->name);
+    return !section->is_extra;
+}

@@ -1,0 +1,343 @@
+/* The sections about the file itself and its profiles. */
+#include "convert/report_text.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "base/own.h"
+#include "base/stream.h"
+#include "base/text.h"
+#include "convert/ranking.h"
+#include "convert/report_show.h"
+#include "model/report.h"
+
+#define SHARE_WIDTH 8u
+#define VALUE_WIDTH 9u
+
+void sn_report_text_write(struct sn_text_report *page, const struct sn_report_show *show)
+{
+    for (const struct sn_report_section *section = sn_report_sections; section->name; section++) {
+        if (!sn_report_shows(show, section))
+            continue;
+        if (section->text)
+            section->text(page, show->report);
+        else
+            section->show_text(page, show);
+    }
+}
+
+static void put_value(struct sn_text_report *page, const struct sn_show_view *view, uint64_t value)
+{
+    switch (view->profile->columns[view->column].unit) {
+    case SN_UNIT_NS: sn_text_right_ns(page, value, VALUE_WIDTH); break;
+    case SN_UNIT_BYTES: sn_text_right_bytes(page, value, VALUE_WIDTH); break;
+    default: sn_text_right_count(page, value, VALUE_WIDTH); break;
+    }
+}
+
+static const struct sn_show_view *primary(const struct sn_report_show *show)
+{
+    return show->primary >= 0 ? &show->views[show->primary] : NULL;
+}
+
+/* --- the file --- */
+
+static void put_missing(struct sn_text_report *page, const struct sn_file_facts *file)
+{
+    char number[32];
+    if (file->lost_count) {
+        sn_text_cell(page, SN_STYLE_WARN, "lost", 12);
+        sn_text_words(page, SN_STYLE_NONE, "%s events that the runtime had no room for",
+                      sn_text_count(file->lost_count, number));
+        sn_text_end(page);
+    }
+    if (file->is_cut) {
+        sn_text_cell(page, SN_STYLE_WARN, "cut", 12);
+        sn_text_words(page, SN_STYLE_NONE,
+                      "the file ends before the trace did: the target or the tool was killed");
+        sn_text_end(page);
+    }
+    if (file->unknown_count) {
+        sn_text_cell(page, SN_STYLE_WARN, "unknown", 12);
+        sn_text_words(page, SN_STYLE_NONE, "%s events whose declaration is missing",
+                      sn_text_count(file->unknown_count, number));
+        sn_text_end(page);
+    }
+}
+
+static void put_damage(struct sn_text_report *page, const struct sn_file_facts *file)
+{
+    char number[32];
+    for (size_t i = 0; i < file->kept_damage_count; i++) {
+        const struct sn_file_damage *damage = &file->damages[i];
+        sn_text_cell(page, SN_STYLE_WARN, "damage", 12);
+        sn_text_words(page, SN_STYLE_NONE,
+                      "at byte %" PRIu64 ", %" PRIu64 " bytes passed over: ", damage->offset,
+                      damage->bytes);
+        sn_text_name(page, SN_STYLE_NONE, damage->text);
+        sn_text_end(page);
+    }
+    if (file->damage_count <= file->kept_damage_count)
+        return;
+    sn_text_cell(page, SN_STYLE_WARN, "damage", 12);
+    sn_text_words(page, SN_STYLE_NONE, "and in %s more places",
+                  sn_text_count(file->damage_count - file->kept_damage_count, number));
+    sn_text_end(page);
+}
+
+void sn_report_text_file(struct sn_text_report *page, const struct sn_report_show *show)
+{
+    const struct sn_file_facts *file = show->file;
+    char text[3][32];
+    char bytes[16];
+    sn_text_name(page, SN_STYLE_BOLD, file->path);
+    sn_text_end(page);
+    sn_text_words(page, SN_STYLE_NONE,
+                  "NetTrace %" PRIu32 ", %s; process %" PRIu32
+                  "; %s for %s; %s events of %zu kinds",
+                  file->format, sn_text_bytes(file->byte_count, bytes), file->pid,
+                  sn_clock_rfc3339(file->start_utc_ns, text[0]),
+                  sn_text_ns(show->report->duration_ns, text[1]),
+                  sn_text_count(file->event_count, text[2]), file->kind_count);
+    sn_text_end(page);
+    put_missing(page, file);
+    put_damage(page, file);
+}
+
+/* --- methods --- */
+
+static void put_headings(struct sn_text_report *page, const char *what)
+{
+    sn_text_right(page, SN_STYLE_DIM, "SELF", SHARE_WIDTH + VALUE_WIDTH);
+    sn_text_right(page, SN_STYLE_DIM, "TOTAL", SHARE_WIDTH + VALUE_WIDTH);
+    sn_text_words(page, SN_STYLE_DIM, "  %s", what);
+    sn_text_end(page);
+}
+
+static void put_ranked(struct sn_text_report *page, const struct sn_show_view *view,
+                       const struct sn_ranked *item, uint64_t whole)
+{
+    const struct sn_frame *frame = item->frame;
+    sn_text_right_share(page, item->self, whole, SHARE_WIDTH);
+    put_value(page, view, item->self);
+    sn_text_right_share(page, item->total, whole, SHARE_WIDTH);
+    put_value(page, view, item->total);
+    sn_text_words(page, SN_STYLE_NONE, "  ");
+    enum sn_style style = frame && !frame->is_framework ? SN_STYLE_BOLD : SN_STYLE_NONE;
+    if (frame && frame->file) {
+        SN_AUTO(sn_buf_done) struct sn_buf name = sn_buf_with_limit(1u << 20);
+        const char *slash = strrchr(frame->file, '/');
+        sn_buf_format(&name, "%s  %s:%" PRIu32, item->name, slash ? slash + 1 : frame->file,
+                      frame->line);
+        sn_text_rest(page, style, sn_buf_string(&name));
+    } else {
+        sn_text_rest(page, style, item->name[0] ? item->name : "[no name]");
+    }
+    sn_text_end(page);
+}
+
+static void put_ranking(struct sn_text_report *page, const struct sn_show_view *view,
+                        const struct sn_ranking *ranking, const char *what)
+{
+    put_headings(page, what);
+    for (size_t i = 0; i < ranking->count && i < page->count; i++)
+        put_ranked(page, view, &ranking->items[i], ranking->whole);
+    if (ranking->count > page->count) {
+        sn_text_words(page, SN_STYLE_DIM, "%*s  and %zu more (--count)",
+                      (int)(2 * (SHARE_WIDTH + VALUE_WIDTH)), "", ranking->count - page->count);
+        sn_text_end(page);
+    }
+}
+
+/* The answer in one line: how much, and where most of it went. */
+static void put_answer(struct sn_text_report *page, const struct sn_report_show *show,
+                       const struct sn_show_view *view, const struct sn_ranking *ranking)
+{
+    const struct sn_report *report = show->report;
+    char text[2][32];
+    if (strcmp(view->name, "cpu") == 0) {
+        uint64_t cores =
+            report->duration_ns
+                ? (uint64_t)((double)report->cpu_ns * 100 / (double)report->duration_ns)
+                : 0;
+        sn_text_heading(page, "CPU",
+                        "%s in %s: %" PRIu64 ".%02" PRIu64 " of %" PRIu32
+                        " processors; %s of it writing this trace",
+                        sn_text_ns(report->cpu_ns, text[0]),
+                        sn_text_ns(report->duration_ns, text[1]), cores / 100, cores % 100,
+                        show->file->processor_count,
+                        sn_text_share(report->tracing_cpu_ns, report->cpu_ns, (char[16]){0}));
+    } else if (strcmp(view->name, "wall") == 0) {
+        sn_text_heading(page, "Wall time", "where threads were, running or waiting: not CPU time");
+    } else {
+        sn_text_heading(page, "Methods", "by %s", view->title);
+    }
+    if (!ranking->count)
+        return;
+    sn_text_cell(page, SN_STYLE_NONE, "", 12);
+    sn_text_words(page, SN_STYLE_NONE, "%s in ",
+                  sn_text_share(ranking->items[0].self, ranking->whole, (char[16]){0}));
+    sn_text_name(page, SN_STYLE_BOLD, ranking->items[0].name);
+    sn_text_end(page);
+}
+
+static void put_why_no_cpu(struct sn_text_report *page, const struct sn_report *report)
+{
+    if (report->cpu_truth == SN_CPU_NO_RECORD)
+        sn_text_words(page, SN_STYLE_WARN,
+                      "%12sno CPU record (FILE.cpu) beside the trace; 'sonde trace' writes one",
+                      "");
+    else if (report->cpu_truth == SN_CPU_BAD_RECORD) {
+        sn_text_words(page, SN_STYLE_WARN, "%12sthe CPU record cannot be used: ", "");
+        sn_text_name(page, SN_STYLE_WARN, report->cpu_note ? report->cpu_note : "");
+    } else {
+        return;
+    }
+    sn_text_end(page);
+}
+
+void sn_report_text_methods(struct sn_text_report *page, const struct sn_report_show *show)
+{
+    const struct sn_show_view *view = primary(show);
+    if (!view)
+        return;
+    SN_AUTO(sn_ranking_done) struct sn_ranking by_self = {0};
+    SN_AUTO(sn_ranking_done) struct sn_ranking by_total = {0};
+    sn_ranking_methods(&by_self, view->profile, view->column);
+    put_answer(page, show, view, &by_self);
+    if (strcmp(view->name, "wall") == 0)
+        put_why_no_cpu(page, show->report);
+    put_ranking(page, view, &by_self, "METHOD, by what it spent itself");
+    sn_ranking_inclusive(&by_total, view->profile, view->column);
+    sn_text_end(page);
+    put_ranking(page, view, &by_total, "METHOD, with everything it called");
+}
+
+static void put_group(struct sn_text_report *page, const struct sn_report_show *show,
+                      const char *title, const char *what,
+                      void (*rank)(struct sn_ranking *, const struct sn_profile *, int))
+{
+    const struct sn_show_view *view = primary(show);
+    if (!view)
+        return;
+    SN_AUTO(sn_ranking_done) struct sn_ranking ranking = {0};
+    rank(&ranking, view->profile, view->column);
+    sn_text_heading(page, title, "by %s", view->title);
+    put_ranking(page, view, &ranking, what);
+}
+
+void sn_report_text_modules(struct sn_text_report *page, const struct sn_report_show *show)
+{
+    put_group(page, show, "Modules", "MODULE", sn_ranking_modules);
+}
+
+void sn_report_text_namespaces(struct sn_text_report *page, const struct sn_report_show *show)
+{
+    put_group(page, show, "Namespaces", "NAMESPACE", sn_ranking_namespaces);
+}
+
+void sn_report_text_neighbours(struct sn_text_report *page, const struct sn_report_show *show)
+{
+    const struct sn_show_view *view = primary(show);
+    if (!view)
+        return;
+    SN_AUTO(sn_neighbours_done) struct sn_neighbours found = {0};
+    sn_neighbours_find(&found, view->profile, view->column, show->method);
+    if (!found.matched.count) {
+        sn_text_heading(page, "Callers", "no method matches");
+        return;
+    }
+    sn_text_heading(page, "Callers", "%zu matching methods by %s: %s itself, %s with all it called",
+                    found.matched.count, view->title,
+                    sn_text_share(found.self, found.matched.whole, (char[16]){0}),
+                    sn_text_share(found.total, found.matched.whole, (char[16]){0}));
+    put_ranking(page, view, &found.callers, "CALLER: what of it comes from here");
+    put_ranking(page, view, &found.matched, "MATCHED");
+    put_ranking(page, view, &found.callees, "CALLEE: what of it goes on here");
+}
+
+/* --- threads --- */
+
+void sn_report_text_threads(struct sn_text_report *page, const struct sn_report_show *show)
+{
+    const struct sn_report *report = show->report;
+    bool has_cpu = report->cpu_truth == SN_CPU_KNOWN;
+    if (!report->thread_count)
+        return;
+    sn_text_heading(page, "Threads", has_cpu ? "%zu; CPU time by the kernel" : "%zu sampled",
+                    report->thread_count);
+    sn_text_right(page, SN_STYLE_DIM, has_cpu ? "CPU" : "", SHARE_WIDTH + VALUE_WIDTH);
+    sn_text_right(page, SN_STYLE_DIM, "SAMPLED", VALUE_WIDTH + 2);
+    sn_text_words(page, SN_STYLE_DIM, "  THREAD");
+    sn_text_end(page);
+    for (size_t i = 0; i < report->thread_count && i < page->count; i++) {
+        const struct sn_thread_time *thread = &report->threads[i];
+        if (has_cpu) {
+            sn_text_right_share(page, thread->cpu_ns, report->cpu_ns, SHARE_WIDTH);
+            sn_text_right_ns(page, thread->cpu_ns, VALUE_WIDTH);
+        } else {
+            sn_text_cell(page, SN_STYLE_NONE, "", SHARE_WIDTH + VALUE_WIDTH);
+        }
+        sn_text_right_ns(page, thread->wall_ns, VALUE_WIDTH + 2);
+        sn_text_words(page, SN_STYLE_NONE, "  %" PRIu64 " ", thread->thread_id);
+        sn_text_rest(page, SN_STYLE_NONE, thread->name);
+        sn_text_end(page);
+    }
+    if (report->thread_count > page->count) {
+        sn_text_words(page, SN_STYLE_DIM, "%30sand %zu more (--count)", "",
+                      report->thread_count - page->count);
+        sn_text_end(page);
+    }
+}
+
+/* --- events --- */
+
+static bool is_rundown(const struct sn_event_kind *kind)
+{
+    return strcmp(kind->provider, "Microsoft-Windows-DotNETRuntimeRundown") == 0;
+}
+
+static void put_kind(struct sn_text_report *page, const struct sn_event_kind *kind)
+{
+    char name[32];
+    (void)snprintf(name, sizeof(name), "event %" PRIu32, kind->id);
+    sn_text_right_count(page, kind->count, 12);
+    sn_text_words(page, SN_STYLE_NONE, "  ");
+    sn_text_cell(page, SN_STYLE_BOLD, kind->name[0] ? kind->name : name, 38);
+    sn_text_words(page, SN_STYLE_NONE, " %-3" PRIu32, kind->version);
+    sn_text_rest(page, SN_STYLE_NONE, kind->provider);
+    sn_text_end(page);
+}
+
+/* The rundown is the same in every trace and larger than most: one line for all of it. */
+void sn_report_text_events(struct sn_text_report *page, const struct sn_report_show *show)
+{
+    const struct sn_file_facts *file = show->file;
+    uint64_t rundown = 0;
+    size_t shown = 0;
+    size_t hidden = 0;
+    char number[32];
+    sn_text_heading(page, "Events", "%s of %zu kinds", sn_text_count(file->event_count, number),
+                    file->kind_count);
+    sn_text_words(page, SN_STYLE_DIM, "%12s  %-38s %-3s%s", "EVENTS", "EVENT", "V", "PROVIDER");
+    sn_text_end(page);
+    for (size_t i = 0; i < file->kind_count; i++) {
+        if (is_rundown(&file->kinds[i]))
+            rundown += file->kinds[i].count;
+        else if (shown++ < page->count)
+            put_kind(page, &file->kinds[i]);
+        else
+            hidden++;
+    }
+    if (hidden) {
+        sn_text_words(page, SN_STYLE_DIM, "%12s  and %zu more kinds (--count)", "", hidden);
+        sn_text_end(page);
+    }
+    if (rundown) {
+        sn_text_right_count(page, rundown, 12);
+        sn_text_words(page, SN_STYLE_NONE, "  rundown: names of methods and modules");
+        sn_text_end(page);
+    }
+}

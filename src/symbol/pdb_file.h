@@ -1,0 +1,23 @@
+/* Finds and reads the PDB of a module: where the compiler put it, beside the .dll, or inside it.
+ *
+ * What a trace says of files is not to be believed: only regular files whose names end as they
+ * should are opened, they are read and never mapped, and what is not the PDB with the id that the
+ * runtime told is not used. */
+#ifndef SN_PDB_FILE_H
+#define SN_PDB_FILE_H
+
+#include "base/buf.h"
+#include "format/pdb.h"
+
+struct sn_module;
+
+struct sn_pdb_file {
+    struct sn_buf bytes; /* owns; all of the PDB */
+    struct sn_pdb pdb;   /* of those bytes */
+};
+
+/* False when there is none that fits; the file holds nothing then. */
+bool sn_pdb_file_open(const struct sn_module *module, struct sn_pdb_file *ret_file);
+void sn_pdb_file_close(struct sn_pdb_file *file);
+
+#endif
