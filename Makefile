@@ -1,11 +1,15 @@
 # The front door. What builds is in CMakeLists.txt and CMakePresets.json, what checks and runs in tools/.
 MAKEFLAGS += --no-print-directory
 PREFIX ?= /usr/local
+LIBDIR ?= $(PREFIX)/lib
+# What is installed as `sonde`: one static file, or build/release/sonde-shared, which uses libsonde.so.
+PROGRAM ?= build/release/sonde
+VERSION := $(shell sed -n 's/^project.sonde VERSION \([0-9.]*\) .*/\1/p' CMakeLists.txt)
 # What `make fuzz` gives each target.
 SECONDS ?= 60
 
-.PHONY: all run test check soak fuzz bench event-table oracle-digests format install clean help
-.PHONY: dev asan release check-format check-layers check-names check-sizes check-docs check-hardening check-tidy
+.PHONY: all run test check soak fuzz bench event-table oracle-digests format install package abi clean help
+.PHONY: dev asan release check-format check-layers check-names check-sizes check-docs check-abi check-hardening check-tidy
 
 all: release ## build/sonde and build/libsonde.so, as people install them (the default)
 	@ln -sfn release/sonde build/sonde
@@ -21,7 +25,7 @@ test: ## installs what is missing, builds, checks, runs every suite: the gate
 	@$(MAKE) dev asan all
 	@tools/run-tests
 
-check: check-format check-layers check-names check-sizes check-docs check-hardening check-tidy ## formatter, layers, names, sizes, documentation, hardening, clang-tidy
+check: check-format check-layers check-names check-sizes check-docs check-abi check-hardening check-tidy ## formatter, layers, names, sizes, documentation, interface, hardening, clang-tidy
 
 soak: all ## the long versions of what `make test` samples
 	@tests/soak/run
@@ -42,16 +46,27 @@ oracle-digests: ## asks TraceEvent again what is in the recordings
 format: ## formats every C file
 	@tools/check-format --fix
 
-install: all ## to PREFIX=/usr/local, below DESTDIR if that is given
-	install -d $(DESTDIR)$(PREFIX)/bin $(DESTDIR)$(PREFIX)/lib $(DESTDIR)$(PREFIX)/include/sonde \
-		$(DESTDIR)$(PREFIX)/share/man/man1
-	install -m 755 build/release/sonde $(DESTDIR)$(PREFIX)/bin
-	cp -P build/release/libsonde.so* $(DESTDIR)$(PREFIX)/lib
+install: all ## to PREFIX=/usr/local, LIBDIR=PREFIX/lib, below DESTDIR if that is given
+	install -d $(DESTDIR)$(PREFIX)/bin $(DESTDIR)$(LIBDIR)/pkgconfig $(DESTDIR)$(PREFIX)/include/sonde \
+		$(DESTDIR)$(PREFIX)/share/man/man1 $(DESTDIR)$(PREFIX)/share/bash-completion/completions
+	install -m 755 $(PROGRAM) $(DESTDIR)$(PREFIX)/bin/sonde
+	install -m 644 build/release/libsonde.so.$(VERSION) $(DESTDIR)$(LIBDIR)
+	cp -Pf build/release/libsonde.so build/release/libsonde.so.0 $(DESTDIR)$(LIBDIR)
+	sed 's|@PREFIX@|$(PREFIX)|; s|@LIBDIR@|$(LIBDIR)|; s|@VERSION@|$(VERSION)|' tools/sonde.pc.in \
+		> $(DESTDIR)$(LIBDIR)/pkgconfig/sonde.pc
 	install -m 644 include/sonde/*.h $(DESTDIR)$(PREFIX)/include/sonde
 	install -m 644 docs/man/*.1 $(DESTDIR)$(PREFIX)/share/man/man1
+	build/release/sonde completion bash > $(DESTDIR)$(PREFIX)/share/bash-completion/completions/sonde
+	chmod 644 $(DESTDIR)$(LIBDIR)/pkgconfig/sonde.pc $(DESTDIR)$(PREFIX)/share/bash-completion/completions/sonde
 
-clean: ## removes build/
-	rm -rf build
+package: all ## dist/: a tarball with one static file, and a .deb
+	@tools/package
+
+abi: ## says that the present interface of libsonde.so is the one to keep (tests/abi)
+	@tools/check-abi --update
+
+clean: ## removes build/ and dist/
+	rm -rf build dist
 
 help: ## this list
 	@awk -F ': .*## |:.*## ' '/^[a-z-]+:.*## / { printf "  make %-16s %s\n", $$1, $$2 }' Makefile
@@ -67,5 +82,5 @@ build/%/build.ninja: CMakePresets.json
 
 check-names check-tidy: dev
 check-hardening: release
-check-format check-layers check-names check-sizes check-docs check-hardening check-tidy:
+check-format check-layers check-names check-sizes check-docs check-abi check-hardening check-tidy:
 	@tools/$@

@@ -16,14 +16,15 @@ extern "C" {
 
 /** What a profile counts. */
 enum sonde_view {
-    SONDE_VIEW_CPU = 0,    /**< time on a CPU, by the kernel; needs the record beside the trace */
-    SONDE_VIEW_WALL,       /**< time a thread was somewhere, running or not */
-    SONDE_VIEW_WAIT,       /**< wall time less CPU time; needs the record */
-    SONDE_VIEW_ALLOCATION, /**< bytes allocated, estimated from the runtime's samples */
-    SONDE_VIEW_EXCEPTION,  /**< exceptions thrown */
-    SONDE_VIEW_CONTENTION, /**< time spent waiting for locks */
-    SONDE_VIEW_SAMPLES,    /**< samples of the runtime's sampler, running or not */
-    SONDE_VIEW_COUNT       /**< how many there are */
+    SONDE_VIEW_CPU = 0,     /**< time on a CPU, by the kernel; needs the record beside the trace */
+    SONDE_VIEW_WALL,        /**< time a thread was somewhere, running or not */
+    SONDE_VIEW_WAIT,        /**< wall time less CPU time; needs the record */
+    SONDE_VIEW_ALLOCATION,  /**< bytes allocated, estimated from the runtime's samples */
+    SONDE_VIEW_EXCEPTION,   /**< exceptions thrown */
+    SONDE_VIEW_CONTENTION,  /**< time spent waiting for locks */
+    SONDE_VIEW_SAMPLES,     /**< samples of the runtime's sampler, running or not */
+    SONDE_VIEW_THREAD_TIME, /**< wall time as dotnet-trace shows it, below frames for threads */
+    SONDE_VIEW_COUNT        /**< how many there are */
 };
 
 /** Name of a view ("cpu"), or NULL when there is no such view. */
@@ -151,8 +152,9 @@ int sonde_profile_write(const struct sonde_profile *profile, const char *format,
 
 /* --- comparing two --- */
 
-/** One method in both profiles; numbers are per second of trace time for times and bytes, so that
- * traces of different length compare. Borrowed from the comparison. */
+/** One method in both profiles: everything of that name and module, whatever the compiler numbered.
+ * Numbers are in the view's unit per second of trace time, so that traces of different length
+ * compare. Borrowed from the comparison. */
 struct sonde_change {
     const char *name;    /**< readable, as in sonde_frame */
     const char *module;  /**< "" when not known */
@@ -166,12 +168,17 @@ struct sonde_change {
 struct sonde_comparison;
 
 /** Compares two profiles of the same view. Both must outlive the comparison, which the caller
- * frees. */
+ * frees. One of them may be NULL: a trace that has nothing for the view. SONDE_E_ARGUMENT: the
+ * views differ, or a trace has no length. */
 int sonde_compare(const struct sonde_profile *before, const struct sonde_profile *after,
                   struct sonde_comparison **ret_comparison, struct sonde_error *err);
 
 /** Frees a comparison; NULL is fine. */
 void sonde_comparison_free(struct sonde_comparison *comparison);
+
+/** Everything together, with the name "": per second, as the changes. */
+void sonde_comparison_all(const struct sonde_comparison *comparison,
+                          struct sonde_change *ret_change);
 
 /** How many methods there are in either, the largest change of self time first. */
 size_t sonde_comparison_count(const struct sonde_comparison *comparison);
@@ -185,9 +192,13 @@ int sonde_comparison_write_html(const struct sonde_comparison *comparison, const
                                 sonde_write_fn *write, void *user, struct sonde_error *err);
 
 /** Whether a condition holds: "cpu(Shop.*) > +10%", "self(Shop.Tax) > +5ms/s". *ret_text says with
- * numbers how it came out, borrowed until the next call. Grammar: sonde-diff(1). */
+ * numbers how it came out, borrowed until the next call. SONDE_E_ARGUMENT: it cannot be read
+ * (`offset` of the error says where), or is about another view or unit. Grammar: sonde-diff(1). */
 int sonde_comparison_test(struct sonde_comparison *comparison, const char *condition,
                           bool *ret_holds, const char **ret_text, struct sonde_error *err);
+
+/** Which view a condition is about; -1 for whichever is compared. SONDE_E_ARGUMENT as above. */
+int sonde_condition_view(const char *condition, int *ret_view, struct sonde_error *err);
 
 #pragma GCC visibility pop
 #ifdef __cplusplus

@@ -37,8 +37,10 @@ struct sonde_trace_options {
     const char *stop_payload;  /**< ... and these fields: "name:value,name:value" (NULL: any) */
     /** Asked while a start takes long; true gives it up (NULL: never). */
     bool (*is_cancelled)(void *user);
-    void *cancel_user;  /**< what that gets */
-    bool no_cpu_record; /**< do not write OUTPUT.cpu beside it */
+    void *cancel_user;    /**< what that gets */
+    bool no_cpu_record;   /**< do not write OUTPUT.cpu beside it */
+    bool hide_child_io;   /**< a launched program gets no input, and its output goes nowhere */
+    bool leave_suspended; /**< do not resume a launched runtime: somebody else will */
 };
 
 /** Numbers of one trace, so far. */

@@ -142,8 +142,11 @@ static bool take_value(struct sonde_event *event, const struct sn_value *value,
     case SN_VALUE_TEXT8: return take_text(event, value, to);
     case SN_VALUE_GUID:
     case SN_VALUE_BYTES: take_bytes(value, to); break;
-    case SN_VALUE_OPEN: to->number = is_array(value) ? value->number : 0; /* fall through */
-    case SN_VALUE_CLOSE: to->is_array = is_array(value); break;
+    case SN_VALUE_OPEN:
+    case SN_VALUE_CLOSE:
+        to->is_array = is_array(value);
+        to->number = value->kind == SN_VALUE_OPEN && to->is_array ? value->number : 0;
+        break;
     default: break;
     }
     return true;

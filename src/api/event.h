@@ -10,7 +10,6 @@
 
 struct sn_event;
 struct sn_sink;
-struct sn_source;
 struct sn_trace_info;
 
 struct sonde_event {
@@ -21,15 +20,15 @@ struct sonde_event {
     struct sn_buf texts; /* four bytes for each of the payload: every text has its own place */
 };
 
-/* Where the stream's own facts are; NULL when they have not come yet. */
-typedef const struct sn_trace_info *sn_info_fn(const struct sn_source *source);
+/* What a stream says about itself; NULL when that has not come yet. */
+typedef const struct sn_trace_info *sn_info_fn(const void *stream);
 
 struct sn_receiver {
     sonde_event_fn *take;
     sonde_lost_fn *lost; /* may be NULL */
     void *user;
     sn_info_fn *info;
-    const struct sn_source *source; /* borrows; for `info` */
+    const void *stream; /* what `info` gets */
 };
 
 /* `receiver` borrows; it may be completed until the first event comes. */

@@ -31,7 +31,7 @@ static int take_event(struct sn_sink *base, const struct sn_event *event)
     if (event->schema == &sn_lost_schema)
         return take_loss(receiver, event);
     sink->event.event = event;
-    sink->event.info = receiver->info(receiver->source);
+    sink->event.info = receiver->info(receiver->stream);
     sonde_event_rewind(&sink->event);
     sn_buf_clear(&sink->event.texts);
     return receiver->take(receiver->user, &sink->event);

@@ -1,6 +1,7 @@
 #include "api/launch.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <signal.h>
 #include <spawn.h>
 #include <stdio.h>
@@ -27,6 +28,7 @@ struct sn_launch {
     struct sn_ipc_route route;
     struct sn_loop *loop;
     struct resume *resumes; /* owns */
+    int input;              /* the other end of a hidden program's input, or -1 */
 };
 
 /* A runtime being let go. */
@@ -77,7 +79,46 @@ static void give_usual_signals(posix_spawnattr_t *attributes)
     (void)posix_spawnattr_setflags(attributes, POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF);
 }
 
-static int spawn(struct sn_launch *launch, char *const argv[], struct sonde_error *err)
+/* Input that never comes nor ends, as many programs run until theirs does; output that goes
+ * nowhere. */
+static int hide_io(posix_spawn_file_actions_t *actions, int input)
+{
+    int rc = posix_spawn_file_actions_adddup2(actions, input, STDIN_FILENO);
+    if (rc == 0)
+        rc = posix_spawn_file_actions_addopen(actions, STDOUT_FILENO, "/dev/null", O_WRONLY, 0);
+    if (rc == 0)
+        rc = posix_spawn_file_actions_adddup2(actions, STDOUT_FILENO, STDERR_FILENO);
+    return rc;
+}
+
+static int spawn_with(struct sn_launch *launch, char *const argv[], char **environment,
+                      bool hides_io)
+{
+    posix_spawnattr_t attributes;
+    posix_spawn_file_actions_t actions;
+    int input[2] = {-1, -1};
+    if (hides_io && pipe2(input, O_CLOEXEC) != 0)
+        return errno;
+    SN_AUTO(sn_close) int child_input = input[0];
+    launch->input = input[1];
+    int rc = posix_spawnattr_init(&attributes);
+    if (rc != 0)
+        return rc;
+    give_usual_signals(&attributes);
+    rc = posix_spawn_file_actions_init(&actions);
+    if (rc == 0) {
+        if (hides_io)
+            rc = hide_io(&actions, child_input);
+        if (rc == 0)
+            rc = posix_spawnp(&launch->child, argv[0], &actions, &attributes, argv, environment);
+        (void)posix_spawn_file_actions_destroy(&actions);
+    }
+    (void)posix_spawnattr_destroy(&attributes);
+    return rc;
+}
+
+static int spawn(struct sn_launch *launch, char *const argv[],
+                 const struct sonde_trace_options *options, struct sonde_error *err)
 {
     char setting[512];
     SN_AUTO(sn_free) char *variable = NULL;
@@ -86,13 +127,7 @@ static int spawn(struct sn_launch *launch, char *const argv[], struct sonde_erro
         sn_ipc_port_setting(launch->port, true, setting, sizeof(setting)), &variable);
     if (!environment)
         return sn_fail(err, SONDE_E_NOMEM, 0, "no memory to start '%s'", argv[0]);
-    posix_spawnattr_t attributes;
-    int rc = posix_spawnattr_init(&attributes);
-    if (rc == 0) {
-        give_usual_signals(&attributes);
-        rc = posix_spawnp(&launch->child, argv[0], NULL, &attributes, argv, environment);
-        (void)posix_spawnattr_destroy(&attributes);
-    }
+    int rc = spawn_with(launch, argv, environment, options->hide_child_io);
     if (rc == 0)
         return SONDE_OK;
     errno = rc;
@@ -131,9 +166,10 @@ int sn_launch_new(char *const argv[], const struct sonde_trace_options *options,
     if (!launch)
         return sn_fail(err, SONDE_E_NOMEM, 0, "no memory to start '%s'", argv[0]);
     launch->status = -1;
+    launch->input = -1;
     int rc = sn_ipc_port_new(NULL, &launch->port, err);
     if (rc == SONDE_OK)
-        rc = spawn(launch, argv, err);
+        rc = spawn(launch, argv, options, err);
     if (rc == SONDE_OK)
         rc = wait_for_runtime(launch, argv[0], options, err);
     if (rc != SONDE_OK) {
@@ -180,6 +216,7 @@ void sn_launch_free(struct sn_launch *launch)
     if (!launch->is_resumed)
         end_program(launch);
     sn_ipc_port_free(launch->port);
+    sn_close(launch->input);
     (void)sn_launch_status(launch);
     free(launch);
 }

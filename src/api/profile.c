@@ -30,6 +30,7 @@ static const struct view views[SONDE_VIEW_COUNT] = {
     [SONDE_VIEW_EXCEPTION] = {"exceptions", "exceptions", "count", "exceptions thrown", false},
     [SONDE_VIEW_CONTENTION] = {"contention", "contention", "time", "waiting for locks", false},
     [SONDE_VIEW_SAMPLES] = {"samples", "samples", "samples", "samples, running or not", false},
+    [SONDE_VIEW_THREAD_TIME] = {"thread-time", "thread-time", "wall", "thread time", false},
 };
 
 const char *sonde_view_name(int view)
@@ -65,6 +66,8 @@ static struct sn_profile **place_of(struct sn_report *report, const char *topic)
         return &report->exceptions.profile;
     if (strcmp(topic, "contention") == 0)
         return &report->contention.profile;
+    if (strcmp(topic, "thread-time") == 0)
+        return &report->thread_time;
     return &report->samples;
 }
 

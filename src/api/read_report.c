@@ -18,6 +18,7 @@
 #include "model/report.h"
 #include "model/schema.h"
 #include "sink/aggregate/aggregates.h"
+#include "symbol/lines.h"
 #include "symbol/methods.h"
 
 /* A week of a busy service. */
@@ -97,7 +98,7 @@ static struct sn_sink *span_sink(struct sn_report *report)
 }
 
 static int read_names(const char *path, const struct sn_read_options *options,
-                      struct sn_report *report, struct sn_methods *methods,
+                      struct sn_report *report, struct sn_methods *methods, struct sn_lines *lines,
                       struct sn_read_end *ret_end, struct sonde_error *err)
 {
     SN_AUTO(sn_walk_done) struct sn_walk walk = {0};
@@ -105,6 +106,8 @@ static int read_names(const char *path, const struct sn_read_options *options,
     int rc = sn_walk_init(&walk, path, err);
     if (rc == SONDE_OK)
         rc = sn_walk_subscribe(&walk, &sn_methods_request, sn_methods_sink(methods), false, err);
+    if (rc == SONDE_OK && lines)
+        rc = sn_walk_subscribe(&walk, &sn_lines_request, sn_lines_sink(lines), false, err);
     if (rc == SONDE_OK)
         rc = sn_walk_subscribe(&walk, &sn_everything, span_sink(report), false, err);
     if (rc == SONDE_OK && summary)
@@ -127,18 +130,30 @@ static int read_names(const char *path, const struct sn_read_options *options,
     return SONDE_OK;
 }
 
+/* Those of a table that are asked for: all of them, or one topic. */
+static int subscribe_topics(struct sn_walk *walk, const struct sn_aggregate *aggregate,
+                            const char *topic, const struct sn_aggregate_context *context,
+                            struct sonde_error *err)
+{
+    int rc = SONDE_OK;
+    for (; rc == SONDE_OK && aggregate->name; aggregate++) {
+        if (topic && strcmp(topic, aggregate->name) != 0)
+            continue;
+        struct sn_sink *sink = aggregate->make(context, err);
+        rc = sn_walk_subscribe(walk, aggregate->request, sink, aggregate->needs_order, err);
+    }
+    return rc;
+}
+
 static int read_topics(const char *path, const char *topic,
                        const struct sn_aggregate_context *context, struct sonde_error *err)
 {
     SN_AUTO(sn_walk_done) struct sn_walk walk = {0};
     int rc = sn_walk_init(&walk, path, err);
-    for (const struct sn_aggregate *aggregate = sn_aggregates; rc == SONDE_OK && aggregate->name;
-         aggregate++) {
-        if (topic && strcmp(topic, aggregate->name) != 0)
-            continue;
-        struct sn_sink *sink = aggregate->make(context, err);
-        rc = sn_walk_subscribe(&walk, aggregate->request, sink, aggregate->needs_order, err);
-    }
+    if (rc == SONDE_OK)
+        rc = subscribe_topics(&walk, sn_aggregates, topic, context, err);
+    if (rc == SONDE_OK && topic)
+        rc = subscribe_topics(&walk, sn_extra_aggregates, topic, context, err);
     if (rc != SONDE_OK)
         return rc;
     struct sonde_error why = {0};
@@ -154,17 +169,24 @@ int sn_read_report(const char *path, const struct sn_read_options *options,
 {
     SN_AUTO(sn_report_free) struct sn_report *report = NULL;
     SN_AUTO(sn_methods_free) struct sn_methods *methods = NULL;
+    SN_AUTO(sn_lines_free) struct sn_lines *lines = NULL;
     SN_AUTO(sn_cpu_slices_free) struct sn_cpu_slices *cpu = NULL;
     int rc = sn_report_new(&report, err);
     if (rc == SONDE_OK)
         rc = sn_methods_new(&methods, err);
+    if (rc == SONDE_OK && options->with_lines)
+        rc = sn_lines_new(methods, &lines, err);
     if (rc == SONDE_OK)
         rc = find_cpu_record(path, options, report, &cpu, err);
     if (rc == SONDE_OK)
-        rc = read_names(path, options, report, methods, ret_end, err);
+        rc = read_names(path, options, report, methods, lines, ret_end, err);
     if (rc != SONDE_OK)
         return rc;
-    const struct sn_aggregate_context context = {.report = report, .methods = methods, .cpu = cpu};
+    const struct sn_aggregate_context context = {.report = report,
+                                                 .methods = methods,
+                                                 .cpu = cpu,
+                                                 .find_line = lines ? sn_lines_find : NULL,
+                                                 .line_user = lines};
     rc = read_topics(path, options->topic, &context, err);
     if (rc != SONDE_OK)
         return rc;

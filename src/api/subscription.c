@@ -48,6 +48,11 @@ static int read_options(const struct sonde_subscribe_options *given,
 
 /* --- opening --- */
 
+static const struct sn_trace_info *session_info(const void *source)
+{
+    return sn_eventpipe_info(source);
+}
+
 static bool has_filters(const struct sonde_subscribe_options *options)
 {
     for (size_t i = 0; i < options->provider_count; i++) {
@@ -144,7 +149,7 @@ static int open_session(struct sonde_subscription *subscription,
                                  ? options->buffer_mb
                                  : sn_opening_buffer_mb(DEFAULT_BUFFER_MB, subscription->pid);
     rc = sn_eventpipe_new(&source, &subscription->source, err);
-    subscription->receiver.source = subscription->source;
+    subscription->receiver.stream = subscription->source;
     if (rc == SONDE_OK)
         rc = sn_road_add_source(subscription->road, subscription->source, err);
     return rc == SONDE_OK ? sn_opening_wait(subscription->loop, subscription->source, err) : rc;
@@ -162,8 +167,8 @@ int sonde_subscribe(uint32_t pid, const struct sonde_subscribe_options *options,
     if (!subscription)
         return sn_fail(err, SONDE_E_NOMEM, 0, "no memory for a subscription");
     subscription->pid = pid;
-    subscription->receiver = (struct sn_receiver){
-        .take = take, .lost = known.lost, .user = user, .info = sn_eventpipe_info};
+    subscription->receiver =
+        (struct sn_receiver){.take = take, .lost = known.lost, .user = user, .info = session_info};
     subscription->filters = sn_arena_with_limit(FILTERS_LIMIT);
     rc = build_road(subscription, &known, err);
     if (rc == SONDE_OK)

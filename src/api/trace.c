@@ -214,7 +214,7 @@ static int start_trace(struct sonde_tracer *tracer, struct sn_trace *trace,
         rc = open_session(tracer, trace, options, err);
     if (rc == SONDE_OK)
         rc = start_cpu_record(tracer, trace, options, err);
-    if (rc == SONDE_OK && trace->launch)
+    if (rc == SONDE_OK && trace->launch && !options->leave_suspended)
         rc = sn_launch_resume(trace->launch, tracer->loop, err);
     return rc;
 }

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
+#include <unistd.h>
 
 #include "base/err.h"
 #include "base/own.h"
@@ -223,7 +224,9 @@ static int run(const void *given, const struct sn_operands *operands)
                                  .output = arguments->output,
                                  .duration_ns = arguments->duration_ns,
                                  .json = arguments->json,
-                                 .asked = &arguments->providers};
+                                 .asked = &arguments->providers,
+                                 .is_live = isatty(STDERR_FILENO) && !operands->command,
+                                 .reads_keys = isatty(STDIN_FILENO) && !operands->command};
     SN_AUTO(sonde_provider_set_free) struct sonde_provider_set *set = NULL;
     int rc = operands->count
                  ? sn_fail(&err, SONDE_E_ARGUMENT, 0, "what is '%.64s'? a command stands behind --",

@@ -11,13 +11,14 @@ extern const struct sn_command sn_cmd_check;
 extern const struct sn_command sn_cmd_trace;
 extern const struct sn_command sn_cmd_report;
 extern const struct sn_command sn_cmd_convert;
+extern const struct sn_command sn_cmd_diff;
 extern const struct sn_command sn_cmd_dump;
 extern const struct sn_command sn_cmd_env;
 extern const struct sn_command sn_cmd_completion;
 
 const struct sn_command *const sn_commands[] = {
-    &sn_cmd_ps,   &sn_cmd_check, &sn_cmd_trace,      &sn_cmd_report, &sn_cmd_convert,
-    &sn_cmd_dump, &sn_cmd_env,   &sn_cmd_completion, NULL,
+    &sn_cmd_ps,   &sn_cmd_check, &sn_cmd_trace, &sn_cmd_report,     &sn_cmd_convert,
+    &sn_cmd_diff, &sn_cmd_dump,  &sn_cmd_env,   &sn_cmd_completion, NULL,
 };
 
 const struct sn_command *sn_command_find(const char *name)

@@ -7,6 +7,7 @@
 
 #include "base/err.h"
 #include "base/own.h"
+#include "cli/alias.h"
 #include "cli/commands.h"
 
 static void print_overview(FILE *to)
@@ -68,6 +69,9 @@ static int run_default(void)
 int main(int argc, char **argv)
 {
     (void)signal(SIGPIPE, SIG_IGN); /* a peer that goes away is an error to handle, not to die of */
+    sn_alias_fn *alias = sn_alias_find(argc > 0 ? argv[0] : NULL);
+    if (alias)
+        return alias(argc, argv);
     if (argc < 2)
         return run_default();
     const char *verb = argv[1];

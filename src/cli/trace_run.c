@@ -29,10 +29,10 @@
 struct session {
     const struct sn_trace_run *run;
     struct sonde_tracer *tracer;
-    int signals;     /* a signalfd of what ends a trace */
-    bool is_live;    /* a terminal is there to be rewritten */
-    bool reads_keys; /* Enter ends it */
+    int signals; /* a signalfd of what ends a trace */
+    bool reads_keys;
     bool is_stopping;
+    bool was_signalled;
     uint64_t deadline_ns; /* UINT64_MAX: none */
 };
 
@@ -135,6 +135,11 @@ static int start_all(struct session *session, struct sonde_error *err)
 
 static void show_live(const struct session *session)
 {
+    const struct sn_trace_run *run = session->run;
+    if (run->voice) {
+        run->voice->live(run->voice_user, session->tracer, session->is_stopping);
+        return;
+    }
     SN_AUTO(sn_buf_done) struct sn_buf line = sn_buf_with_limit(4096);
     uint64_t events = 0;
     uint64_t lost = 0;
@@ -159,6 +164,9 @@ static void show_live(const struct session *session)
 
 static void stop(struct session *session)
 {
+    const struct sn_trace_run *run = session->run;
+    if (run->voice && !session->is_stopping)
+        run->voice->stopping(run->voice_user, session->tracer);
     session->is_stopping = true;
     session->deadline_ns = UINT64_MAX;
     sonde_tracer_stop(session->tracer);
@@ -170,7 +178,7 @@ static int poll_timeout(const struct session *session)
     int deadline = sn_clock_poll_ms(session->deadline_ns);
     if (deadline >= 0 && (timeout < 0 || deadline < timeout))
         timeout = deadline;
-    if (session->is_live && (timeout < 0 || timeout > LIVE_EVERY_MS))
+    if (session->run->is_live && (timeout < 0 || timeout > LIVE_EVERY_MS))
         timeout = LIVE_EVERY_MS;
     return timeout;
 }
@@ -203,8 +211,10 @@ static int wait_and_turn(struct session *session, struct sonde_error *err)
                               {.fd = session->reads_keys ? STDIN_FILENO : -1, .events = POLLIN}};
     if (poll(polled, 3, poll_timeout(session)) < 0 && errno != EINTR)
         return sn_fail_errno(err, "cannot wait for events");
-    if (polled[1].revents && drain_signals(session))
+    if (polled[1].revents && drain_signals(session) && !session->run->ignores_signals) {
+        session->was_signalled = true;
         stop(session);
+    }
     if (polled[2].revents)
         read_key(session);
     if (sn_clock_monotonic_ns() >= session->deadline_ns)
@@ -220,12 +230,12 @@ static int drive(struct session *session, struct sonde_error *err)
         if (rc != SONDE_OK)
             return rc;
         uint64_t now = sn_clock_monotonic_ns();
-        if (session->is_live && now - shown_ns >= LIVE_EVERY_MS * (uint64_t)SN_NS_PER_MS) {
+        if (session->run->is_live && now - shown_ns >= LIVE_EVERY_MS * (uint64_t)SN_NS_PER_MS) {
             show_live(session);
             shown_ns = now;
         }
     }
-    if (session->is_live)
+    if (session->run->is_live && !session->run->voice)
         sn_terminal_live(stderr, "");
     return SONDE_OK;
 }
@@ -405,6 +415,9 @@ static int worse(int left, int right)
 
 static int finish(const struct session *session)
 {
+    const struct sn_trace_run *run = session->run;
+    if (run->voice)
+        return run->voice->finished(run->voice_user, session->tracer, session->was_signalled);
     int code = SN_EXIT_DONE;
     SN_AUTO(sn_buf_done) struct sn_buf out = sn_buf_with_limit(OUTPUT_LIMIT);
     struct sn_json json = sn_json_to(&out);
@@ -436,11 +449,17 @@ static int open_signals(struct session *session, struct sonde_error *err)
     return session->signals < 0 ? sn_fail_errno(err, "cannot watch signals") : SONDE_OK;
 }
 
+static int say_failure(const struct session *session, const struct sonde_error *err)
+{
+    const struct sn_trace_run *run = session->run;
+    return run->voice ? run->voice->failed(run->voice_user, err) : sn_command_fail(err);
+}
+
 /* One of several could not be traced: those that run already are ended as they should be, and told
  * of. */
 static int give_up(struct session *session, const struct sonde_error *err)
 {
-    int code = sn_command_fail(err);
+    int code = say_failure(session, err);
     if (!sonde_tracer_count(session->tracer))
         return code;
     struct sonde_error ignored = {0};
@@ -480,17 +499,18 @@ int sn_trace_run(const struct sn_trace_run *run)
     SN_AUTO(sonde_tracer_free) struct sonde_tracer *tracer = NULL;
     struct session session = {.run = run, .signals = -1};
     if (sonde_tracer_new(&tracer, &err) != SONDE_OK || open_signals(&session, &err) != SONDE_OK)
-        return sn_command_fail(&err);
+        return say_failure(&session, &err);
     session.tracer = tracer;
-    session.is_live = isatty(STDERR_FILENO) && !run->command;
-    session.reads_keys = isatty(STDIN_FILENO) && !run->command;
+    session.reads_keys = run->reads_keys;
     if (start_all(&session, &err) < 0)
         return give_up(&session, &err);
+    if (run->voice)
+        run->voice->started(run->voice_user, tracer);
     session.deadline_ns = run->duration_ns ? sn_clock_deadline(run->duration_ns) : UINT64_MAX;
     if (drive(&session, &err) != SONDE_OK)
-        return sn_command_fail(&err);
+        return say_failure(&session, &err);
     int code = finish(&session);
-    if (sonde_tracer_is_needed(tracer))
+    if (sonde_tracer_is_needed(tracer) && !run->voice)
         stay(&session);
     sn_close(session.signals);
     return code;

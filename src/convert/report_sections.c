@@ -12,6 +12,10 @@ const struct sn_report_section sn_report_sections[] = {
     {"threads", false, NULL, NULL, sn_report_text_threads, sn_report_json_threads},
     {"modules", true, NULL, NULL, sn_report_text_modules, NULL},
     {"namespaces", true, NULL, NULL, sn_report_text_namespaces, NULL},
+    {"gc", false, sn_report_text_gc, sn_report_json_gc, NULL, NULL},
+    {"exceptions", false, sn_report_text_exceptions, sn_report_json_exceptions, NULL, NULL},
+    {"allocations", false, sn_report_text_allocations, sn_report_json_allocations, NULL, NULL},
+    {"contention", false, sn_report_text_contention, sn_report_json_contention, NULL, NULL},
     {"events", false, NULL, NULL, sn_report_text_events, sn_report_json_events},
     {0},
 };

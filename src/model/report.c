@@ -52,13 +52,19 @@ static int smallest_first(const void *left, const void *right)
     return (a > b) - (a < b);
 }
 
-uint64_t sn_series_percentile(struct sn_series *series, double percent)
+/* The order of its values is no part of what a series says, so a constant one can be sorted. */
+static void sort(struct sn_series *series)
+{
+    qsort(series->values, series->count, sizeof(*series->values), smallest_first);
+    series->is_sorted = true;
+}
+
+uint64_t sn_series_percentile(const struct sn_series *series, double percent)
 {
     if (!series->count)
         return 0;
     if (!series->is_sorted)
-        qsort(series->values, series->count, sizeof(*series->values), smallest_first);
-    series->is_sorted = true;
+        sort((struct sn_series *)series);
     if (percent >= 100)
         return series->max;
     double rank = ceil(percent / 100 * (double)series->count);
@@ -83,6 +89,7 @@ void sn_report_free(struct sn_report *report)
     if (!report)
         return;
     sn_profile_free(report->samples);
+    sn_profile_free(report->thread_time);
     sn_profile_free(report->exceptions.profile);
     sn_profile_free(report->allocations.profile);
     sn_profile_free(report->contention.profile);

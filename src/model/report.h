@@ -35,7 +35,7 @@ void sn_series_add(struct sn_series *series, uint64_t value);
 
 /* Nearest rank: the smallest value that `percent` of all do not exceed; 0 when there are none.
  * Sorts at the first call. */
-uint64_t sn_series_percentile(struct sn_series *series, double percent);
+uint64_t sn_series_percentile(const struct sn_series *series, double percent);
 
 /* --- GC --- */
 
@@ -359,8 +359,8 @@ struct sn_file_facts {
 
 /* Whether CPU times can be told, and why not. */
 enum sn_cpu_truth {
-    SN_CPU_KNOWN,      /* samples are weighed by the kernel's CPU time */
     SN_CPU_NO_RECORD,  /* there is no record beside the trace: wall time only */
+    SN_CPU_KNOWN,      /* samples are weighed by the kernel's CPU time */
     SN_CPU_BAD_RECORD, /* it does not fit the trace or cannot be read; `cpu_note` says why */
     SN_CPU_NO_SAMPLES,
 };
@@ -381,6 +381,7 @@ struct sn_report {
     enum sn_cpu_truth cpu_truth;
     const char *cpu_note;
     struct sn_profile *samples;     /* owns; columns cpu, wall, wait, samples; NULL: no sampler */
+    struct sn_profile *thread_time; /* owns; column wall; NULL unless asked for */
     uint64_t cpu_ns;                /* of the whole process while traced */
     uint64_t tracing_cpu_ns;        /* of that, in the runtime's tracing threads */
     uint64_t unseen_cpu_ns;         /* of that, where the sampler does not look; in the profile as

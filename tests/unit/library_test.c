@@ -143,8 +143,9 @@ static int compile(const char *compiler, const char *language, const char *stand
 
 static void compile_each_header(const char *compiler, const char *language, const char *standard)
 {
-    static const char *const headers[] = {"check",    "error",  "file",  "process",
-                                          "provider", "target", "trace", "sonde"};
+    static const char *const headers[] = {"check",  "convert", "error",   "event",
+                                          "file",   "process", "profile", "provider",
+                                          "report", "target",  "trace",   "sonde"};
     for (size_t i = 0; i < sizeof(headers) / sizeof(*headers); i++) {
         char line[96];
         (void)snprintf(line, sizeof(line), "#include <sonde/%s.h>\nint used;\n", headers[i]);

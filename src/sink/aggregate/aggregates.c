@@ -1,6 +1,7 @@
 #include "sink/aggregate/aggregates.h"
 
 #include "sink/aggregate/samples.h"
+#include "sink/aggregate/thread_time.h"
 #include "sink/aggregate/topics.h"
 #include "sink/aggregate/work_topics.h"
 
@@ -14,5 +15,10 @@ const struct sn_aggregate sn_aggregates[] = {
     {"pool", &sn_pool_request, true, sn_pool_make},
     {"requests", &sn_requests_request, true, sn_requests_make},
     {"tasks", &sn_tasks_request, true, sn_tasks_make},
+    {0},
+};
+
+const struct sn_aggregate sn_extra_aggregates[] = {
+    {"thread-time", &sn_thread_time_request, false, sn_thread_time_sink},
     {0},
 };

@@ -32,4 +32,7 @@ struct sn_aggregate {
 /* Ended by one without a name. */
 extern const struct sn_aggregate sn_aggregates[];
 
+/* Likewise; read only when asked for by name. */
+extern const struct sn_aggregate sn_extra_aggregates[];
+
 #endif

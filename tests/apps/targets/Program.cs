@@ -18,6 +18,7 @@ internal static class Program
         ["all"] = StartAll,
         ["exit"] = Exit.Start,
         ["startup"] = Startup.Start,
+        ["parts"] = Parts.Start,
         ["shapes"] = Shapes.Start,
         ["waits"] = Waits.Start,
         ["truth"] = Truth.Start,

@@ -1,0 +1,382 @@
+#include "sink/aggregate/thread_time.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/array.h"
+#include "base/buf.h"
+#include "base/err.h"
+#include "base/own.h"
+#include "base/table.h"
+#include "base/text.h"
+#include "flow/road.h"
+#include "flow/sink.h"
+#include "model/event.h"
+#include "model/payload.h"
+#include "model/report.h"
+#include "model/schema.h"
+
+#define RUNTIME   "Microsoft-Windows-DotNETRuntime"
+#define SAMPLER   "Microsoft-DotNETCore-SampleProfiler"
+#define FRAMEWORK "System.Diagnostics.Eventing.FrameworkEventSource"
+#define EVENTPIPE "Microsoft-DotNETCore-EventPipe"
+
+#define THREAD_LIMIT 65536u
+#define PLACE_LIMIT  (64u << 20)
+#define NAME_LIMIT   65536u
+
+static const struct sn_column columns[] = {{"wall", SN_UNIT_NS}};
+
+static const struct sn_request_item items[] = {
+    {.provider = SAMPLER},
+    {.provider = RUNTIME, .name = "GCAllocationTick"},
+    {.provider = RUNTIME, .name = "GCSampledObjectAllocationHigh"},
+    {.provider = RUNTIME, .name = "GCSampledObjectAllocationLow"},
+    {.provider = RUNTIME, .name = "ThreadPoolWorkerThreadAdjustmentSample"},
+    {.provider = RUNTIME, .name = "ThreadPoolIODequeue"},
+    {.provider = RUNTIME, .name = "GCFinalizersBegin"},
+    {.provider = RUNTIME, .name = "GCFinalizersEnd"},
+    {.provider = FRAMEWORK, .name = "ThreadPoolDequeueWork"},
+    {.provider = FRAMEWORK, .name = "ThreadTransferReceive"},
+    {.provider = EVENTPIPE, .name = "ProcessInfo"},
+};
+const struct sn_request sn_thread_time_request = {.items = items,
+                                                  .item_count = sizeof(items) / sizeof(*items)};
+
+/* What an event that only one kind of thread writes says about its thread. */
+static const struct {
+    const char *event;
+    const char *category;
+    bool overrides;
+} categories[] = {
+    {"ThreadPoolWorkerThreadAdjustmentSample", ".NET ThreadPool", false},
+    {"ThreadPoolIODequeue", ".NET IO ThreadPool Worker", true},
+    {"GCFinalizersBegin", ".NET Finalizer Thread", false},
+    {"GCFinalizersEnd", ".NET Finalizer Thread", false},
+    {"ThreadPoolDequeueWork", ".NET ThreadPool Worker", false},
+    {"ThreadTransferReceive", ".NET ThreadPool Worker", false},
+};
+
+struct thread {
+    uint64_t thread_id;
+    uint32_t pid;
+    const char *category; /* NULL: none */
+    uint32_t index;       /* in the profile; SN_NO_INDEX before its time begins */
+    uint32_t frame;       /* its own */
+    uint32_t node;        /* below which its stacks are */
+    uint32_t place;       /* where it was seen last; SN_NO_INDEX: nowhere yet */
+    uint64_t seen_ns;
+    struct sn_run run; /* the last one, still growing */
+    bool has_run;
+};
+
+struct thread_time {
+    struct sn_sink sink;
+    struct sn_profile *profile; /* of the report */
+    struct sn_frames *frames;
+    struct thread *threads; /* owns */
+    size_t thread_count;
+    size_t thread_capacity;
+    struct sn_table by_id;  /* thread id -> index + 1 */
+    struct sn_table places; /* thread << 32 | node of a bare stack -> node below the thread */
+    uint32_t *path;         /* owns; the way up from a node */
+    size_t path_capacity;
+    struct sn_buf command; /* the process's command line */
+    uint32_t process_frame;
+    uint32_t pid;
+    uint8_t pointer_size;
+    uint64_t first_ns;
+    uint64_t last_ns;
+};
+
+/* --- frames that stand for no code --- */
+
+static uint32_t stand_in(struct sn_profile *profile, const char *name)
+{
+    return sn_profile_frame(profile, &(struct sn_frame){.name = name,
+                                                        .full_name = name,
+                                                        .module = "",
+                                                        .name_space = "",
+                                                        .kind = SN_FRAME_RUNTIME});
+}
+
+/* Names that depend on the whole trace are put in at its end. */
+static void rename_frame(struct sn_profile *profile, uint32_t frame, const char *name)
+{
+    char *copy = sn_arena_copy(&profile->arena, name, strlen(name));
+    if (!copy || frame == SN_NO_INDEX)
+        return;
+    profile->frames[frame].name = copy;
+    profile->frames[frame].full_name = copy;
+}
+
+static uint32_t below_process(struct thread_time *time, uint32_t frame)
+{
+    struct sn_profile *profile = time->profile;
+    if (time->process_frame == SN_NO_INDEX)
+        time->process_frame = stand_in(profile, "Process");
+    uint32_t node = sn_profile_node(profile, 0, time->process_frame);
+    node = sn_profile_node(profile, node, stand_in(profile, "(Non-Activities)"));
+    node = sn_profile_node(profile, node, stand_in(profile, "Threads"));
+    return sn_profile_node(profile, node, frame);
+}
+
+static void name_thread(const struct thread *thread, struct sn_buf *to)
+{
+    sn_buf_format(to, "Thread (%" PRIu64 ")", thread->thread_id);
+    if (thread->category)
+        sn_buf_format(to, " (%s)", thread->category);
+}
+
+/* "Process64 dotnet (123) Args: shop.dll": the program's name, then what stands behind its path. */
+static void name_process(struct thread_time *time, struct sn_buf *to)
+{
+    const char *line = sn_buf_string(&time->command);
+    bool is_quoted = *line == '"';
+    size_t size = is_quoted ? strcspn(line + 1, "\"") + 2 : strcspn(line, " ");
+    size = size > strlen(line) ? strlen(line) : size;
+    sn_buf_format(to, "Process%u ", time->pointer_size == 4 ? 32u : 64u);
+    if (!*line) {
+        sn_buf_format(to, "Process(%" PRIu32 ") (%" PRIu32 ") Args: ", time->pid, time->pid);
+        return;
+    }
+    size_t start = is_quoted;
+    size_t end = size - (is_quoted && size > 1);
+    for (size_t i = start; i < end; i++) {
+        if (line[i] == '/')
+            start = i + 1;
+    }
+    const char *dot = memrchr(line + start, '.', end - start);
+    size_t length = dot ? (size_t)(dot - line) - start : end - start;
+    sn_buf_format(to, "%.*s (%" PRIu32 ") Args: %s", (int)length, line + start, time->pid,
+                  line[size] ? line + size + 1 : line);
+}
+
+/* --- threads --- */
+
+static struct thread *thread_of(struct thread_time *time, const struct sn_event *event)
+{
+    uint64_t *place = sn_table_put(&time->by_id, event->thread_id);
+    if (!place)
+        return NULL;
+    if (!*place) {
+        struct thread *threads = sn_array_room(time->threads, time->thread_count,
+                                               &time->thread_capacity, sizeof(*threads));
+        if (!threads)
+            return NULL;
+        time->threads = threads;
+        threads[time->thread_count] = (struct thread){.thread_id = event->thread_id,
+                                                      .pid = event->pid,
+                                                      .index = SN_NO_INDEX,
+                                                      .place = SN_NO_INDEX};
+        *place = ++time->thread_count;
+    }
+    return &time->threads[*place - 1];
+}
+
+static void begin(struct thread_time *time, struct thread *thread)
+{
+    char name[40];
+    (void)snprintf(name, sizeof(name), "Thread (%" PRIu64 ")", thread->thread_id);
+    thread->index = sn_profile_thread(time->profile, thread->pid, thread->thread_id, "Thread");
+    thread->frame = stand_in(time->profile, name);
+    thread->node = below_process(time, thread->frame);
+}
+
+/* The frame as TraceEvent calls it. */
+static uint32_t their_frame(struct sn_profile *profile, uint32_t frame)
+{
+    bool is_unknown = frame != SN_NO_INDEX && profile->frames[frame].kind == SN_FRAME_NATIVE;
+    return is_unknown ? stand_in(profile, "?!?") : frame;
+}
+
+/* A stack's node below the thread's own. Stacks are looked up without a thread first, so that each
+ * is named once; what that leaves in the tree, nobody spent anything in. */
+static uint32_t below_thread(struct thread_time *time, struct thread *thread, uint32_t bare)
+{
+    size_t depth = 0;
+    uint32_t node = thread->node;
+    uint64_t thread_key = (uint64_t)thread->index << 32;
+    uint64_t *known;
+    while (bare && bare != SN_NO_INDEX) {
+        known = sn_table_find(&time->places, thread_key | bare);
+        if (known) {
+            node = (uint32_t)*known;
+            break;
+        }
+        uint32_t *path = sn_array_room(time->path, depth, &time->path_capacity, sizeof(*path));
+        if (!path)
+            return SN_NO_INDEX;
+        time->path = path;
+        path[depth++] = bare;
+        bare = time->profile->nodes[bare].parent;
+    }
+    while (depth) {
+        uint32_t next = time->path[--depth];
+        uint32_t frame = their_frame(time->profile, time->profile->nodes[next].frame);
+        node = sn_profile_node(time->profile, node, frame);
+        known = sn_table_put(&time->places, thread_key | next);
+        if (known)
+            *known = node;
+    }
+    return node;
+}
+
+/* --- samples --- */
+
+static void end_run(struct thread_time *time, struct thread *thread)
+{
+    if (thread->has_run)
+        sn_profile_run(time->profile, thread->index, &thread->run);
+    thread->has_run = false;
+}
+
+/* It stayed where it was last until now. */
+static void close_stay(struct thread_time *time, struct thread *thread, uint64_t now_ns)
+{
+    if (thread->place == SN_NO_INDEX || now_ns <= thread->seen_ns)
+        return;
+    uint64_t stay = now_ns - thread->seen_ns;
+    const uint64_t values[SN_COLUMN_MAX] = {stay};
+    sn_profile_add(time->profile, thread->index, thread->place, values);
+    if (thread->has_run && thread->run.node == thread->place) {
+        thread->run.end_ns = now_ns;
+        thread->run.values[0] += stay;
+        return;
+    }
+    end_run(time, thread);
+    thread->run = (struct sn_run){
+        .start_ns = thread->seen_ns, .end_ns = now_ns, .node = thread->place, .values = {stay}};
+    thread->has_run = true;
+}
+
+static bool is_on_cpu(const struct sn_event *event)
+{
+    enum { MANAGED = 2 };
+    uint32_t mode = MANAGED; /* what is no sample was written by code that ran */
+    if (strcmp(event->schema->provider, SAMPLER) == 0 && event->payload_size >= sizeof(mode))
+        memcpy(&mode, event->payload, sizeof(mode));
+    return mode == MANAGED;
+}
+
+static int take_sample(struct thread_time *time, struct thread *thread,
+                       const struct sn_event *event)
+{
+    if (thread->index == SN_NO_INDEX)
+        begin(time, thread);
+    close_stay(time, thread, event->time_ns);
+    uint32_t node = below_thread(time, thread, sn_frames_node(time->frames, event));
+    const char *leaf = is_on_cpu(event) ? "CPU_TIME" : "UNMANAGED_CODE_TIME";
+    thread->place = sn_profile_node(time->profile, node, stand_in(time->profile, leaf));
+    thread->seen_ns = event->time_ns;
+    time->pid = event->pid;
+    time->pointer_size = event->pointer_size;
+    if (!time->first_ns || event->time_ns < time->first_ns)
+        time->first_ns = event->time_ns;
+    if (event->time_ns > time->last_ns)
+        time->last_ns = event->time_ns;
+    return SONDE_OK;
+}
+
+static void take_command(struct thread_time *time, const struct sn_event *event)
+{
+    struct sn_value value;
+    if (!sn_payload_find(event, "CommandLine", &value) || value.kind != SN_VALUE_TEXT16)
+        return;
+    sn_buf_clear(&time->command);
+    sn_text_from_utf16(&time->command, value.bytes, value.size / 2);
+}
+
+static bool take_category(struct thread *thread, const char *event)
+{
+    for (size_t i = 0; i < sizeof(categories) / sizeof(*categories); i++) {
+        if (strcmp(categories[i].event, event) != 0)
+            continue;
+        if (!thread->category || categories[i].overrides)
+            thread->category = categories[i].category;
+        return true;
+    }
+    return false;
+}
+
+static int take(struct sn_sink *sink, const struct sn_event *event)
+{
+    struct thread_time *time = (struct thread_time *)sink;
+    if (event->schema == &sn_lost_schema)
+        return SONDE_OK;
+    if (strcmp(event->schema->provider, EVENTPIPE) == 0) {
+        take_command(time, event);
+        return SONDE_OK;
+    }
+    struct thread *thread = thread_of(time, event);
+    if (!thread) {
+        time->profile->dropped_count++;
+        return SONDE_OK;
+    }
+    return take_category(thread, event->schema->name) ? SONDE_OK : take_sample(time, thread, event);
+}
+
+/* --- the end --- */
+
+static int finish(struct sn_sink *sink, struct sonde_error *err)
+{
+    (void)err;
+    struct thread_time *time = (struct thread_time *)sink;
+    SN_AUTO(sn_buf_done) struct sn_buf name = sn_buf_with_limit(NAME_LIMIT);
+    for (size_t i = 0; i < time->thread_count; i++) {
+        struct thread *thread = &time->threads[i];
+        end_run(time, thread);
+        if (thread->index == SN_NO_INDEX)
+            continue;
+        sn_buf_clear(&name);
+        name_thread(thread, &name);
+        rename_frame(time->profile, thread->frame, sn_buf_string(&name));
+    }
+    sn_buf_clear(&name);
+    name_process(time, &name);
+    rename_frame(time->profile, time->process_frame, sn_buf_string(&name));
+    time->profile->start_ns = time->first_ns;
+    time->profile->end_ns = time->last_ns;
+    return SONDE_OK;
+}
+
+static void free_thread_time(struct sn_sink *sink)
+{
+    struct thread_time *time = (struct thread_time *)sink;
+    free(time->threads);
+    free(time->path);
+    sn_table_done(&time->by_id);
+    sn_table_done(&time->places);
+    sn_buf_done(&time->command);
+    sn_frames_free(time->frames);
+    free(time);
+}
+
+static const struct sn_sink_ops ops = {
+    .name = "thread time", .event = take, .finish = finish, .free = free_thread_time};
+
+struct sn_sink *sn_thread_time_sink(const struct sn_aggregate_context *context,
+                                    struct sonde_error *err)
+{
+    struct thread_time *time = calloc(1, sizeof(*time));
+    if (!time) {
+        (void)sn_fail(err, SONDE_E_NOMEM, 0, "no memory for thread time");
+        return NULL;
+    }
+    time->sink.ops = &ops;
+    time->by_id = sn_table_with_limit(THREAD_LIMIT);
+    time->places = sn_table_with_limit(PLACE_LIMIT);
+    time->command = sn_buf_with_limit(NAME_LIMIT);
+    time->process_frame = SN_NO_INDEX;
+    int rc = sn_profile_new(columns, sizeof(columns) / sizeof(*columns), &time->profile, err);
+    context->report->thread_time = time->profile;
+    if (rc == SONDE_OK)
+        rc = sn_frames_new(context->methods, time->profile, &time->frames, err);
+    if (rc != SONDE_OK) {
+        free_thread_time(&time->sink);
+        return NULL;
+    }
+    return &time->sink;
+}
