@@ -8,7 +8,7 @@ VERSION := $(shell sed -n 's/^project.sonde VERSION \([0-9.]*\) .*/\1/p' CMakeLi
 # What `make fuzz` gives each target.
 SECONDS ?= 60
 
-.PHONY: all run test check soak fuzz bench event-table oracle-digests format install package abi clean help
+.PHONY: all run test check soak fuzz bench event-table oracle-digests format install install-files package abi clean help
 .PHONY: dev asan release check-format check-layers check-names check-sizes check-docs check-abi check-hardening check-tidy
 
 all: release ## build/sonde and build/libsonde.so, as people install them (the default)
@@ -46,7 +46,9 @@ oracle-digests: ## asks TraceEvent again what is in the recordings
 format: ## formats every C file
 	@tools/check-format --fix
 
-install: all ## to PREFIX=/usr/local, LIBDIR=PREFIX/lib, below DESTDIR if that is given
+install: all install-files ## to PREFIX=/usr/local, LIBDIR=PREFIX/lib, below DESTDIR if that is given
+
+install-files: # what is built already
 	install -d $(DESTDIR)$(PREFIX)/bin $(DESTDIR)$(LIBDIR)/pkgconfig $(DESTDIR)$(PREFIX)/include/sonde \
 		$(DESTDIR)$(PREFIX)/share/man/man1 $(DESTDIR)$(PREFIX)/share/bash-completion/completions
 	install -m 755 $(PROGRAM) $(DESTDIR)$(PREFIX)/bin/sonde
@@ -60,7 +62,7 @@ install: all ## to PREFIX=/usr/local, LIBDIR=PREFIX/lib, below DESTDIR if that i
 	chmod 644 $(DESTDIR)$(LIBDIR)/pkgconfig/sonde.pc $(DESTDIR)$(PREFIX)/share/bash-completion/completions/sonde
 
 package: all ## dist/: a tarball with one static file, and a .deb
-	@tools/package
+	@tools/package $(OUT)
 
 abi: ## says that the present interface of libsonde.so is the one to keep (tests/abi)
 	@tools/check-abi --update

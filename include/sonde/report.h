@@ -51,10 +51,11 @@ struct sonde_report_show {
     const char *sections; /**< "cpu,gc,...": those only; NULL: all that the trace has */
     int view;             /**< of the method lists: enum sonde_view; -1: CPU, else wall time */
     uint32_t count;       /**< rows of each list; 0: 15 */
-    const char *method; /**< callers and callees of this one (a part of its name, or * patterns) */
-    bool with_tree;     /**< the call tree as well */
-    bool has_colour;    /**< text: ANSI styles */
-    uint32_t width;     /**< text: columns; 0: 100 */
+    const char *method;  /**< callers and callees of this one (a part of its name, or * patterns) */
+    bool with_tree;      /**< the call tree as well */
+    bool has_colour;     /**< text: ANSI styles */
+    uint32_t width;      /**< text: columns; 0: 100 */
+    bool with_framework; /**< text: inclusive lists hold the framework's methods too */
 };
 
 /** Writes it. */

@@ -9,8 +9,10 @@
 #include "base/buf.h"
 #include "base/err.h"
 #include "base/own.h"
+#include "base/stream.h"
 #include "base/table.h"
 #include "base/text.h"
+#include "convert/diff_html.h"
 
 #define METHOD_LIMIT (4u << 20)
 #define TEXT_LIMIT   4096u
@@ -137,7 +139,7 @@ static int add_sums(struct sonde_comparison *comparison, int which)
     const struct side *side = &comparison->sides[which];
     SN_AUTO(descent_done) struct descent descent = {0};
     struct sonde_node node;
-    if (!side->profile)
+    if (!side->profile || !comparison->changes)
         return SONDE_OK;
     if (!build_descent(comparison, side, &descent))
         return SONDE_E_NOMEM;
@@ -442,4 +444,33 @@ int sonde_comparison_test(struct sonde_comparison *comparison, const char *condi
                  sn_condition_holds(&parsed, number_of(&parsed, comparison, values[0], values[1]));
     *ret_text = sn_buf_string(&comparison->text);
     return SONDE_OK;
+}
+
+/* --- the page --- */
+
+int sonde_comparison_write_html(const struct sonde_comparison *comparison, const char *title,
+                                sonde_write_fn *write, void *user, struct sonde_error *err)
+{
+    SN_AUTO(sn_profile_free) struct sn_profile *nothing = NULL; /* what a missing side looks like */
+    int rc = sn_profile_new(NULL, 0, &nothing, err);
+    if (rc != SONDE_OK)
+        return rc;
+    const struct sonde_profile *before = comparison->sides[0].profile;
+    const struct sonde_profile *after = comparison->sides[1].profile;
+    const struct sn_diff_html_options how = {
+        .title_before = before ? before->title : "nothing",
+        .title_after = title   ? title
+                       : after ? after->title
+                               : "nothing",
+        .view = sn_view_title(comparison->view),
+        .column = sn_view_column(comparison->view),
+        .duration_before_ns = before ? before->duration_ns : 0,
+        .duration_after_ns = after ? after->duration_ns : 0,
+    };
+    struct sn_writer writer = {.write = write, .user = user};
+    SN_AUTO(sn_stream_done) struct sn_stream stream;
+    sn_stream_init(&stream, sn_writer_write, &writer);
+    sn_diff_html_write(&stream, before ? before->data : nothing, after ? after->data : nothing,
+                       &how);
+    return sn_stream_finish(&stream, err);
 }

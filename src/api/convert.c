@@ -136,9 +136,9 @@ static int finish_copy(struct sn_sink *sink, struct sonde_error *err)
         (void)open_archive(copy); /* a trace without events */
     if (!copy->err.status && copy->archive)
         (void)sn_nettrace_archive_finish(copy->archive, &copy->err);
-    if (!copy->err.status)
-        return SONDE_OK;
-    return sn_fail(err, copy->err.status, 0, "%s", copy->err.text);
+    if (copy->err.status && err && !err->status)
+        *err = copy->err; /* as it is: it tells what the system said already */
+    return copy->err.status;
 }
 
 static void free_copy(struct sn_sink *sink)

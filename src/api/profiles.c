@@ -23,6 +23,7 @@
 #define NAMES      0x1000000ull /* types by name as they first occur */
 #define TRANSFER   0x80000000ull
 #define TIERING    0x1000000000ull
+#define LOOKUPS    0x2000000000ull /* of precompiled code */
 #define WAIT       0x40000000000ull
 #define SAMPLED    0x80000000000ull /* randomised allocation sampling, .NET 10 */
 
@@ -111,6 +112,9 @@ static const struct sonde_provider async[] = {
     {TASKS, TASK_TRANSFER | TASK_EVENTS | TASK_CAUSALITY | TASK_STOPS | ACTIVITY_FLOW, INFO, NULL,
      NULL, 0, false},
 };
+static const struct sonde_provider jit[] = {
+    {RUNTIME, JIT | TIERING | LOOKUPS, VERBOSE, NULL, NULL, 0, false},
+};
 static const struct sonde_provider waits[] = {
     {RUNTIME, WAIT | CONTENTION, VERBOSE, NULL, NULL, 0, false},
 };
@@ -144,6 +148,7 @@ static const struct sonde_trace_profile profiles[] = {
             NAMES_RUNDOWN),
     PROFILE("async", "tasks and awaits: begun, waited for, completed; costly, for seconds", async,
             NAMES_RUNDOWN),
+    PROFILE("jit", "what is compiled, how long it takes, tiers; for seconds", jit, NAMES_RUNDOWN),
     PROFILE("waits", "blocking waits on handles and locks, .NET 9 and later; costly", waits,
             NAMES_RUNDOWN),
 };

@@ -10,6 +10,7 @@
 #include "base/err.h"
 #include "base/own.h"
 #include "base/stream.h"
+#include "convert/report_html.h"
 #include "convert/report_show.h"
 #include "convert/report_text.h"
 #include "model/report.h"
@@ -197,7 +198,8 @@ int sonde_report_write(const struct sonde_report *report, const struct sonde_rep
                                    .sections = asked.sections,
                                    .count = asked.count ? asked.count : DEFAULT_COUNT,
                                    .method = asked.method,
-                                   .with_tree = asked.with_tree};
+                                   .with_tree = asked.with_tree,
+                                   .with_framework = asked.with_framework};
     list_views(report, &shown);
     int rc = check_sections(asked.sections, err);
     if (rc == SONDE_OK)
@@ -213,6 +215,8 @@ int sonde_report_write(const struct sonde_report *report, const struct sonde_rep
                                   .count = shown.count};
     if (asked.format == SONDE_REPORT_JSON)
         sn_report_json_write(&stream, &shown);
+    else if (asked.format == SONDE_REPORT_HTML)
+        sn_report_html_write(&stream, &shown);
     else
         sn_report_text_write(&page, &shown);
     return sn_stream_finish(&stream, err);

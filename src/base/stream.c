@@ -37,9 +37,9 @@ void sn_stream_settle(struct sn_stream *stream)
 int sn_stream_finish(struct sn_stream *stream, struct sonde_error *err)
 {
     write_out(stream);
-    if (!stream->err.status)
-        return SONDE_OK;
-    return sn_fail(err, stream->err.status, stream->err.offset, "%s", stream->err.text);
+    if (stream->err.status && err && !err->status)
+        *err = stream->err; /* as it is: it tells what the system said already */
+    return stream->err.status;
 }
 
 int sn_stream_to_fd(void *user, const void *bytes, size_t size, struct sonde_error *err)

@@ -189,8 +189,12 @@ const char *sn_text_bytes(uint64_t bytes, char to[16])
         value /= 1000;
         unit++;
     }
-    bool fraction = unit && value < 9.95;
-    (void)snprintf(to, 16, "%.*f %s", fraction ? 1 : 0, value, units[unit]);
+    if (unit && value < 9.95) {
+        unsigned tenths = (unsigned)(value * 10 + 0.5); /* with a point, whatever the locale */
+        (void)snprintf(to, 16, "%u.%u %s", tenths / 10, tenths % 10, units[unit]);
+    } else {
+        (void)snprintf(to, 16, "%.0f %s", value, units[unit]);
+    }
     return to;
 }
 

@@ -10,6 +10,7 @@
 #include "base/own.h"
 #include "base/text.h"
 #include "cli/diff_text.h"
+#include "cli/out_file.h"
 #include "cli/patience.h"
 #include "cli/terminal.h"
 #include "sonde/profile.h"
@@ -23,6 +24,7 @@ struct arguments {
     const char *view;
     uint64_t count;
     struct sn_option_list conditions;
+    const char *html;
     bool json;
 };
 
@@ -33,6 +35,8 @@ static const struct sn_option options[] = {
      "methods that grew and that shrank, so many each; default 10"},
     {0, "fail-if", SN_OPTION_LIST, offsetof(struct arguments, conditions), "CONDITION",
      "exit with 1 if this holds: 'cpu(Shop.*) > +10%'; may be repeated"},
+    {0, "html", SN_OPTION_TEXT, offsetof(struct arguments, html), "FILE",
+     "write a page with a differential flame graph as well"},
     {0, "json", SN_OPTION_FLAG, offsetof(struct arguments, json), NULL,
      "one JSON object, with every method"},
     SN_OPTIONS_END,
@@ -262,6 +266,27 @@ static int show(const struct job *job)
     return sn_terminal_flush(&out) ? exit_code(job) : SN_EXIT_FAILED;
 }
 
+/* --- the page --- */
+
+static int write_out(void *user, const void *bytes, size_t size)
+{
+    struct sonde_error err = {0}; /* the library says that writing failed */
+    return sn_out_file_write(user, bytes, size, &err);
+}
+
+static int write_page(struct job *job)
+{
+    const char *path = job->arguments->html;
+    if (!path)
+        return SONDE_OK;
+    SN_AUTO(sn_out_file_close) struct sn_out_file file = {.fd = -1};
+    int rc = sn_out_file_open(&file, path, job->paths[0], &job->err);
+    if (rc == SONDE_OK)
+        rc = sonde_comparison_write_html(job->comparisons[job->view], job->paths[1], write_out,
+                                         &file, &job->err);
+    return rc == SONDE_OK ? sn_out_file_finish(&file, &job->err) : rc;
+}
+
 static int run(const void *given, const struct sn_operands *operands)
 {
     SN_AUTO(job_done) struct job job = {.arguments = given};
@@ -284,6 +309,8 @@ static int run(const void *given, const struct sn_operands *operands)
     int rc = compare_shown(&job);
     if (rc == SONDE_OK)
         rc = test_conditions(&job);
+    if (rc == SONDE_OK)
+        rc = write_page(&job);
     sn_patience_end();
     return rc == SONDE_OK ? show(&job) : sn_command_fail(&job.err);
 }
@@ -294,6 +321,7 @@ const struct sn_command sn_cmd_diff = {
     .summary = "show what grew and what shrank between two traces",
     .examples = "  sonde diff monday.nettrace tuesday.nettrace\n"
                 "  sonde diff old.nettrace new.nettrace --fail-if 'cpu(Shop.*) > +10%'\n"
+                "  sonde diff old.nettrace new.nettrace --html diff.html\n"
                 "  sonde diff old.nettrace new.nettrace --view alloc --json | jq .methods[0]\n",
     .options = options,
     .arguments_size = sizeof(struct arguments),

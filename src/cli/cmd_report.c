@@ -18,6 +18,7 @@ struct arguments {
     const char *html;
     uint64_t count;
     bool tree;
+    bool framework;
     bool lines;
     bool json;
 };
@@ -30,6 +31,8 @@ static const struct sn_option options[] = {
     {'m', "method", SN_OPTION_TEXT, offsetof(struct arguments, method), "NAME",
      "callers and callees of what matches (a part, or with *)"},
     {'t', "tree", SN_OPTION_FLAG, offsetof(struct arguments, tree), NULL, "the call tree as well"},
+    {'f', "framework", SN_OPTION_FLAG, offsetof(struct arguments, framework), NULL,
+     "the framework's methods in lists with everything called"},
     {'l', "lines", SN_OPTION_FLAG, offsetof(struct arguments, lines), NULL,
      "source lines, where PDB files are at hand"},
     {0, "cpu-record", SN_OPTION_TEXT, offsetof(struct arguments, cpu_record), "FILE",
@@ -60,6 +63,7 @@ static int show_of(const struct arguments *arguments, struct sonde_report_show *
         .count = arguments->count > UINT32_MAX ? UINT32_MAX : (uint32_t)arguments->count,
         .method = arguments->method,
         .with_tree = arguments->tree,
+        .with_framework = arguments->framework,
         .has_colour = !arguments->html && sn_terminal_has_colour(stdout),
         .width = sn_terminal_width(stdout),
     };

@@ -3,8 +3,10 @@
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
+#include "base/own.h"
 #include "base/text.h"
 #include "cli/terminal.h"
 #include "sonde/profile.h"
@@ -106,52 +108,127 @@ static enum sn_style style_of(double change)
     return change > 0 ? SN_STYLE_BAD : change < 0 ? SN_STYLE_GOOD : SN_STYLE_NONE;
 }
 
+/* One list of methods: what they spent themselves, or with what they called. */
+struct list {
+    bool is_total;
+    bool is_growth;
+    const char *title;
+};
+
+static const struct list lists[] = {
+    {false, true, "GREW BY ITSELF"},
+    {false, false, "SHRANK BY ITSELF"},
+    {true, true, "GREW WITH WHAT IT CALLED"},
+    {true, false, "SHRANK WITH WHAT IT CALLED"},
+};
+
+/* The numbers that a list is about. */
+struct span {
+    double before;
+    double after;
+};
+
+static struct span span_of(const struct sonde_change *change, bool is_total)
+{
+    if (is_total)
+        return (struct span){change->total_before, change->total_after};
+    return (struct span){change->self_before, change->self_after};
+}
+
+static double self_change(const struct sonde_change *change)
+{
+    return change->self_after - change->self_before;
+}
+
+static double total_change(const struct sonde_change *change)
+{
+    return change->total_after - change->total_before;
+}
+
 /* The module stands at the right edge; the name gets what is between. */
-static void print_change(const struct sonde_change *change, const struct scale *scale, int width)
+static void print_method(const struct sonde_change *change)
+{
+    int width = (int)sn_terminal_width(stdout);
+    int name_width = (width ? width : DEFAULT_WIDTH) - METHOD_COLUMN - 1 -
+                     (int)sn_terminal_columns(change->module);
+    if (!change->module[0]) {
+        sn_terminal_put(stdout, SN_STYLE_BOLD, change->name);
+        return;
+    }
+    sn_terminal_cell(stdout, SN_STYLE_BOLD, change->name,
+                     name_width < METHOD_LEAST ? METHOD_LEAST : name_width);
+    (void)putchar(' ');
+    sn_terminal_put(stdout, SN_STYLE_DIM, change->module);
+}
+
+static void print_change(const struct sonde_change *change, struct span span,
+                         const struct scale *scale)
 {
     char digits[48];
-    double by = (change->self_after - change->self_before) / scale->divisor;
-    int name_width = width - METHOD_COLUMN - 1 - (int)sn_terminal_columns(change->module);
-    print_number(change->self_before / scale->divisor, false, SN_STYLE_NONE);
-    print_number(change->self_after / scale->divisor, false, SN_STYLE_NONE);
+    double by = (span.after - span.before) / scale->divisor;
+    print_number(span.before / scale->divisor, false, SN_STYLE_NONE);
+    print_number(span.after / scale->divisor, false, SN_STYLE_NONE);
     print_number(by, true, style_of(by));
-    (void)printf(" %9s  ", percent(change->self_before, change->self_after, digits));
-    if (change->module[0]) {
-        sn_terminal_cell(stdout, SN_STYLE_BOLD, change->name,
-                         name_width < METHOD_LEAST ? METHOD_LEAST : name_width);
-        (void)putchar(' ');
-        sn_terminal_put(stdout, SN_STYLE_DIM, change->module);
-    } else {
-        sn_terminal_put(stdout, SN_STYLE_BOLD, change->name);
-    }
+    (void)printf(" %9s  ", percent(span.before, span.after, digits));
+    print_method(change);
     (void)putchar('\n');
 }
 
-/* Those whose own time rose (or fell), the largest first, as the comparison has them. */
-static void print_list(const struct sn_diff *diff, const struct scale *scale, double least,
-                       bool is_growth)
+/* Whether a method belongs into a list; with what it called only if that is more than itself. */
+static bool is_listed(const struct sonde_change *change, const struct list *list, double least)
 {
-    struct sonde_change change;
+    double by = list->is_total ? total_change(change) : self_change(change);
+    double others = total_change(change) - self_change(change);
+    return (by > 0) == list->is_growth && fabs(by) > least &&
+           (!list->is_total || fabs(others) > least);
+}
+
+static void print_list(const struct sn_diff *diff, const struct list *list,
+                       const struct sonde_change *changes, const struct scale *scale, double least)
+{
+    size_t count = sonde_comparison_count(diff->comparison);
     uint64_t shown = 0;
     uint64_t hidden = 0;
-    int width = (int)sn_terminal_width(stdout);
-    width = width ? width : DEFAULT_WIDTH;
-    for (size_t i = 0; sonde_comparison_get(diff->comparison, i, &change); i++) {
-        double by = change.self_after - change.self_before;
-        if ((by > 0) != is_growth || !(fabs(by) > least))
+    for (size_t i = 0; i < count; i++) {
+        if (!is_listed(&changes[i], list, least))
             continue;
         if (shown == diff->most) {
             hidden++;
             continue;
         }
         if (!shown++)
-            (void)printf("\n%*s%*s%*s %9s  %s, by %s in the method itself\n", NUMBER_WIDTH,
-                         "BEFORE", NUMBER_WIDTH, "AFTER", NUMBER_WIDTH, "CHANGE", "",
-                         is_growth ? "GREW" : "SHRANK", scale->unit);
-        print_change(&change, scale, width);
+            (void)printf("\n%*s%*s%*s %9s  %s, %s\n", NUMBER_WIDTH, "BEFORE", NUMBER_WIDTH, "AFTER",
+                         NUMBER_WIDTH, "CHANGE", "", list->title, scale->unit);
+        print_change(&changes[i], span_of(&changes[i], list->is_total), scale);
     }
     if (hidden)
         (void)printf("%*sand %" PRIu64 " more (--count)\n", METHOD_COLUMN, "", hidden);
+}
+
+static int by_total_change(const void *left, const void *right)
+{
+    double a = fabs(total_change(left));
+    double b = fabs(total_change(right));
+    if (a != b)
+        return a > b ? -1 : 1;
+    return strcmp(((const struct sonde_change *)left)->name,
+                  ((const struct sonde_change *)right)->name);
+}
+
+/* The comparison has them by what they spent themselves; for the rest they are sorted anew. */
+static void print_lists(const struct sn_diff *diff, const struct scale *scale, double least)
+{
+    size_t count = sonde_comparison_count(diff->comparison);
+    SN_AUTO(sn_free) struct sonde_change *changes = calloc(count + 1, sizeof(*changes));
+    bool is_sorted = false;
+    for (size_t i = 0; changes && i < count; i++)
+        (void)sonde_comparison_get(diff->comparison, i, &changes[i]); /* there are as many */
+    for (size_t i = 0; changes && i < sizeof(lists) / sizeof(*lists); i++) {
+        if (lists[i].is_total && !is_sorted)
+            qsort(changes, count, sizeof(*changes), by_total_change);
+        is_sorted = lists[i].is_total;
+        print_list(diff, &lists[i], changes, scale, least);
+    }
 }
 
 static void print_side(const struct sn_diff *diff, int side, double rate, const struct scale *scale)
@@ -193,7 +270,7 @@ static size_t print_conditions(const struct sn_diff *diff)
 static bool find_cause(const struct sn_diff *diff, double by, struct sonde_change *ret_change)
 {
     for (size_t i = 0; sonde_comparison_get(diff->comparison, i, ret_change); i++) {
-        double own = ret_change->self_after - ret_change->self_before;
+        double own = self_change(ret_change);
         if (own != 0 && (own > 0) == (by > 0))
             return true;
     }
@@ -221,8 +298,7 @@ static void print_verdict(const struct sn_diff *diff, const struct sonde_change 
     if (!is_still && find_cause(diff, by, &cause)) {
         (void)fputs(", most in ", stdout);
         sn_terminal_put(stdout, SN_STYLE_BOLD, cause.name);
-        (void)printf(" (%s %s)",
-                     number((cause.self_after - cause.self_before) / scale->divisor, true, text[0]),
+        (void)printf(" (%s %s)", number(self_change(&cause) / scale->divisor, true, text[0]),
                      scale->unit);
     }
     if (diff->condition_count)
@@ -238,8 +314,7 @@ void sn_diff_print(const struct sn_diff *diff)
     struct scale scale = scale_of(diff, largest);
     print_side(diff, 0, all.total_before, &scale);
     print_side(diff, 1, all.total_after, &scale);
-    print_list(diff, &scale, largest * NOISE, true);
-    print_list(diff, &scale, largest * NOISE, false);
+    print_lists(diff, &scale, largest * NOISE);
     size_t held = print_conditions(diff);
     print_verdict(diff, &all, &scale, held);
 }

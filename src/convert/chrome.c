@@ -14,6 +14,7 @@
 #include "model/profile.h"
 
 #define LABEL_LIMIT (4u << 20)
+#define NAMES_LIMIT (512u << 20) /* a ceiling of the profile's own names, escaped */
 
 struct writer {
     struct sn_stream *stream;
@@ -21,9 +22,14 @@ struct writer {
     const struct sn_format_options *options;
     struct sn_spans spans;
     struct sn_buf label;
+    struct sn_buf names; /* of all frames, quoted and escaped once */
+    size_t *name_starts; /* of each in there, and the end */
     uint32_t pid;
     uint64_t thread_id;
-    bool has_cpu; /* what is spent is CPU time: the format has a clock of its own for that */
+    uint64_t at; /* of the event before: most share it */
+    uint64_t spent;
+    struct sn_buf place; /* and how it ends */
+    bool has_cpu;        /* what is spent is CPU time: the format has a clock of its own for that */
 };
 
 static const char *label_text(struct writer *writer)
@@ -47,30 +53,35 @@ static void write_member(struct sn_buf *out, const char *key, uint64_t value)
     sn_buf_decimal(out, value);
 }
 
-/* The rest of an event after its phase and name. */
+/* The rest of an event after its phase and name; the same for all that happens at one moment. */
 static void write_place(struct writer *writer, uint64_t at, uint64_t spent)
 {
-    struct sn_buf *out = &writer->stream->buf;
-    write_member(out, ",\"pid\":", writer->pid);
-    write_member(out, ",\"tid\":", writer->thread_id);
-    sn_buf_text(out, ",\"ts\":");
-    write_us(out, at);
-    if (writer->has_cpu) {
-        sn_buf_text(out, ",\"tts\":");
-        write_us(out, spent);
+    struct sn_buf *place = &writer->place;
+    if (at != writer->at || spent != writer->spent || !place->size) {
+        sn_buf_clear(place);
+        write_member(place, ",\"pid\":", writer->pid);
+        write_member(place, ",\"tid\":", writer->thread_id);
+        sn_buf_text(place, ",\"ts\":");
+        write_us(place, at);
+        if (writer->has_cpu) {
+            sn_buf_text(place, ",\"tts\":");
+            write_us(place, spent);
+        }
+        sn_buf_u8(place, '}');
+        writer->at = at;
+        writer->spent = spent;
     }
-    sn_buf_u8(out, '}');
+    sn_buf_append(&writer->stream->buf, place->bytes, place->size);
     sn_stream_settle(writer->stream);
 }
 
 static void open_frame(void *user, uint32_t frame, uint64_t at, uint64_t spent)
 {
     struct writer *writer = user;
-    struct sn_json name = sn_json_to(&writer->stream->buf);
-    sn_buf_clear(&writer->label);
-    sn_label_frame(&writer->label, &writer->profile->frames[frame], writer->options);
-    sn_buf_text(&writer->stream->buf, ",\n{\"ph\":\"B\",\"name\":");
-    sn_json_text(&name, NULL, label_text(writer));
+    struct sn_buf *out = &writer->stream->buf;
+    size_t start = writer->name_starts[frame];
+    sn_buf_text(out, ",\n{\"ph\":\"B\",\"name\":");
+    sn_buf_append(out, writer->names.bytes + start, writer->name_starts[frame + 1] - start);
     write_place(writer, at, spent);
 }
 
@@ -80,6 +91,21 @@ static void close_frame(void *user, uint32_t frame, uint64_t at, uint64_t spent)
     (void)frame;
     sn_buf_text(&writer->stream->buf, ",\n{\"ph\":\"E\"");
     write_place(writer, at, spent);
+}
+
+static bool prepare_names(struct writer *writer)
+{
+    const struct sn_profile *profile = writer->profile;
+    writer->name_starts = calloc(profile->frame_count + 1, sizeof(*writer->name_starts));
+    for (size_t i = 0; writer->name_starts && i < profile->frame_count; i++) {
+        struct sn_json name = sn_json_to(&writer->names);
+        sn_buf_clear(&writer->label);
+        sn_label_frame(&writer->label, &profile->frames[i], writer->options);
+        sn_json_text(&name, NULL, label_text(writer));
+        writer->name_starts[i + 1] = writer->names.size;
+    }
+    sn_buf_clear(&writer->label);
+    return writer->name_starts && !writer->names.failed;
 }
 
 /* Names a process or thread; the first element of all has no comma before it. */
@@ -112,6 +138,7 @@ static void write_thread(struct writer *writer, uint32_t thread)
     }
     sn_buf_text(&writer->stream->buf, ",\n");
     write_name(writer, "thread_name", writer->thread_id);
+    sn_buf_clear(&writer->place);
     (void)sn_spans_walk(&writer->spans, thread, &ops, writer);
 }
 
@@ -165,8 +192,11 @@ void sn_chrome_write(struct sn_stream *stream, const struct sn_profile *profile,
     struct writer writer = {.stream = stream,
                             .profile = profile,
                             .options = options,
-                            .label = sn_buf_with_limit(LABEL_LIMIT)};
-    if (sn_spans_init(&writer.spans, profile, options->column, true, options->merge_threads)) {
+                            .label = sn_buf_with_limit(LABEL_LIMIT),
+                            .names = sn_buf_with_limit(NAMES_LIMIT),
+                            .place = sn_buf_with_limit(256)};
+    if (sn_spans_init(&writer.spans, profile, options->column, true, options->merge_threads) &&
+        prepare_names(&writer)) {
         writer.has_cpu =
             writer.spans.by_time && strcmp(profile->columns[options->column].name, "cpu") == 0;
         write_document(&writer);
@@ -175,4 +205,7 @@ void sn_chrome_write(struct sn_stream *stream, const struct sn_profile *profile,
     }
     sn_spans_done(&writer.spans);
     sn_buf_done(&writer.label);
+    sn_buf_done(&writer.names);
+    sn_buf_done(&writer.place);
+    free(writer.name_starts);
 }

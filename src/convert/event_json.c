@@ -20,7 +20,8 @@
 #define DAYS_1601_TO_1970  134774u
 #define YEAR_10000_IN_DAYS 3067671u /* from 1601-01-01 */
 
-#define TEXT_LIMIT (16u << 20) /* of one field; a payload is far smaller */
+#define ADDRESS_MAX 21u         /* ,"0x0123456789abcdef" with one to spare */
+#define TEXT_LIMIT  (16u << 20) /* of one field; a payload is far smaller */
 
 void sn_event_json_init(struct sn_event_json *writer, bool no_stacks)
 {
@@ -119,10 +120,7 @@ static char *put_hex(char *to, uint64_t value, unsigned digits)
 
 static unsigned hex_digits(uint64_t value)
 {
-    unsigned digits = 1;
-    while (digits < 16 && value >> 4 * digits)
-        digits++;
-    return digits;
+    return value ? (67u - (unsigned)__builtin_clzll(value)) / 4 : 1;
 }
 
 static void write_hex(struct sn_json *json, const char *key, uint64_t value)
@@ -235,14 +233,23 @@ static bool write_fields(struct sn_event_json *writer, struct sn_json *json,
     return true;
 }
 
+/* Most of a sample is its stack: written straight into the buffer, as digits need no escapes. */
 static void write_stack(struct sn_json *json, const struct sn_event *event)
 {
     sn_json_array(json, "stack");
-    for (uint32_t i = 0; i < event->stack_depth; i++) {
+    char *start = (char *)sn_buf_reserve(json->out, (size_t)event->stack_depth * ADDRESS_MAX);
+    char *to = start;
+    for (uint32_t i = 0; start && i < event->stack_depth; i++) {
         uint64_t address = 0;
         memcpy(&address, event->stack + (size_t)i * event->pointer_size, event->pointer_size);
-        write_hex(json, NULL, address);
+        if (i)
+            *to++ = ',';
+        memcpy(to, "\"0x", 3);
+        to = put_hex(to + 3, address, hex_digits(address));
+        *to++ = '"';
     }
+    if (start)
+        sn_buf_grow(json->out, (size_t)(to - start));
     sn_json_close(json);
 }
 

@@ -12,7 +12,7 @@
 #include "convert/html_page.h"
 
 #define NODES_MAX  200000u
-#define PRUNE_PART 10000u /* a node with less than one in so many goes */
+#define PRUNE_PART 10000u /* a node with less than one in so many goes; if need be, of fewer */
 
 /* As in tree.js. */
 #define FLAG_FRAMEWORK 1u
@@ -54,19 +54,41 @@ bool sn_html_data_is_pruned(const struct sn_profile *profile)
 
 /* --- pruning --- */
 
-/* Marks the nodes that matter in any column. */
-static bool mark_kept(const struct sn_profile *profile, bool *kept)
+/* Marks the nodes that have one in `part` of a column. */
+static void mark_column(const uint64_t *totals, size_t count, uint64_t part, bool *kept)
 {
+    uint64_t least = totals[0] / part;
+    for (size_t i = 0; i < count; i++)
+        kept[i] |= totals[i] && totals[i] >= least;
+}
+
+/* Marks the nodes that matter in any column. */
+static bool mark_kept(const struct sn_profile *profile, uint64_t part, bool *kept)
+{
+    memset(kept, 0, profile->node_count * sizeof(*kept));
     for (size_t column = 0; column < profile->column_count; column++) {
         SN_AUTO(sn_free)
         uint64_t *totals = sn_profile_node_totals(profile, (int)column, SN_NO_INDEX, NULL);
         if (!totals)
             return false;
-        uint64_t least = totals[0] / PRUNE_PART;
-        for (size_t i = 0; i < profile->node_count; i++)
-            kept[i] |= totals[i] && totals[i] >= least;
+        mark_column(totals, profile->node_count, part, kept);
     }
     kept[0] = true;
+    return true;
+}
+
+/* Ever fewer, until the page can hold them. */
+static bool choose_kept(const struct sn_profile *profile, bool *kept)
+{
+    for (uint64_t part = PRUNE_PART; part; part /= 2) {
+        size_t count = 0;
+        if (!mark_kept(profile, part, kept))
+            return false;
+        for (size_t i = 0; i < profile->node_count; i++)
+            count += kept[i];
+        if (count <= NODES_MAX)
+            break;
+    }
     return true;
 }
 
@@ -107,7 +129,7 @@ static bool make_plan(const struct sn_profile *profile, struct plan *plan)
     plan->parent = calloc(count, sizeof(*plan->parent));
     plan->frame = calloc(count, sizeof(*plan->frame));
     if (!kept || !rest || !plan->place || !plan->parent || !plan->frame ||
-        !mark_kept(profile, kept))
+        !choose_kept(profile, kept))
         return false;
     fill_plan(profile, kept, rest, plan);
     return true;
@@ -212,6 +234,7 @@ static void write_views(const struct writer *writer, const size_t *columns, size
         sn_json_text(json, "name", column->name);
         sn_json_text(json, "label", view_label(writer, columns[i]));
         sn_json_text(json, "unit", unit_name(column->unit, writer->page->is_diff));
+        sn_json_real(json, "scale", writer->page->is_diff ? 1.0 / SN_HTML_DIFF_SCALE : 1);
         sn_json_close(json);
     }
     sn_json_close(json);

@@ -77,8 +77,9 @@ void sn_html_page_flame(struct sn_stream *stream, const struct sn_html_profile *
 {
     for (size_t i = 0; i < count; i++) {
         if (sn_html_data_is_pruned(profiles[i].profile)) {
-            sn_html_page_note(stream, "This profile is large: stacks under 0.01 % are drawn as one "
-                                      "frame, [small stacks], below their caller.");
+            sn_html_page_note(
+                stream, "This profile is large: its smallest stacks, each under 0.01 % or "
+                        "little more, are drawn as one frame, [small stacks], below their caller.");
             break;
         }
     }

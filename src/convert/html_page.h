@@ -11,6 +11,9 @@
 
 struct sn_stream;
 
+/* What the numbers of a comparison are multiplied with. */
+#define SN_HTML_DIFF_SCALE 1000u
+
 /* One profile of a page and how its views are called. */
 struct sn_html_profile {
     const struct sn_profile *profile;
@@ -18,7 +21,7 @@ struct sn_html_profile {
     const char *labels[SN_COLUMN_MAX]; /* of the columns; NULL: by the column's name */
     bool full_names;
     bool merge_threads;
-    bool is_diff; /* columns are after and before, both per second */
+    bool is_diff; /* columns are after and before, both per second, times SN_HTML_DIFF_SCALE */
 };
 
 /* Up to and with the heading; what follows is the content. */

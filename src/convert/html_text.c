@@ -66,11 +66,12 @@ void sn_html_row(struct sn_buf *out, const char *name)
     sn_buf_text(out, "</bdi>\n");
 }
 
-void sn_html_cell_text(struct sn_buf *out, const char *text)
+void sn_html_row_with(struct sn_buf *out, const char *name, const char *detail)
 {
-    sn_buf_text(out, "<td class=text><bdi>");
-    sn_html_text(out, text);
-    sn_buf_text(out, "</bdi>");
+    sn_html_row(out, name);
+    sn_buf_text(out, "<small><bdi>");
+    sn_html_text(out, detail);
+    sn_buf_text(out, "</bdi></small>");
 }
 
 void sn_html_cell_count(struct sn_buf *out, uint64_t count)

@@ -18,7 +18,7 @@ void sn_html_table_begin(struct sn_buf *out, const char *const *headings);
 void sn_html_table_end(struct sn_buf *out);
 
 void sn_html_row(struct sn_buf *out, const char *name);
-void sn_html_cell_text(struct sn_buf *out, const char *text);
+void sn_html_row_with(struct sn_buf *out, const char *name, const char *detail); /* below it */
 void sn_html_cell_count(struct sn_buf *out, uint64_t count);
 void sn_html_cell_ns(struct sn_buf *out, uint64_t ns);
 void sn_html_cell_bytes(struct sn_buf *out, uint64_t bytes);

@@ -190,7 +190,7 @@ void sn_report_json_exceptions(struct sn_json *json, const struct sn_report *rep
     SN_AUTO(sn_sites_done) struct sn_sites sites = {0};
     if (!exceptions->event_count)
         return;
-    sn_sites_find(&sites, exceptions->profile, 1);
+    sn_sites_find(&sites, exceptions->profile, exceptions->cost_ns ? 1 : 0);
     sn_json_object(json, "exceptions");
     sn_json_u64(json, "events", exceptions->event_count);
     sn_json_u64(json, "thrown", exceptions->thrown_count);

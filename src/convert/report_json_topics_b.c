@@ -1,4 +1,4 @@
-#include "convert/report_json_topics_b.h"
+#include "convert/report_json.h"
 
 #include "base/clock.h"
 #include "base/json.h"
@@ -13,6 +13,7 @@ static void write_series(struct sn_json *json, const char *key, const struct sn_
     sn_json_u64(json, "totalNs", series->sum);
     sn_json_u64(json, "p50Ns", sn_series_percentile(series, 50));
     sn_json_u64(json, "p90Ns", sn_series_percentile(series, 90));
+    sn_json_u64(json, "p95Ns", sn_series_percentile(series, 95));
     sn_json_u64(json, "p99Ns", sn_series_percentile(series, 99));
     sn_json_u64(json, "maxNs", series->max);
     sn_json_close(json);
@@ -88,7 +89,7 @@ void sn_report_json_jit(struct sn_json *json, const struct sn_report *report)
     sn_json_u64(json, "tieringPausesNs", jit->paused_ns);
     sn_json_u64(json, "precompiledLookups", jit->r2r_lookup_count);
     write_tiers(json, jit);
-    sn_json_u64(json, "dropped", jit->dropped_count);
+    sn_json_u64(json, "notListed", jit->dropped_count);
     write_methods(json, jit);
     sn_json_close(json);
 }
@@ -102,7 +103,7 @@ static void write_adjustments(struct sn_json *json, const struct sn_report *repo
     for (size_t i = 0; i < pool->count; i++) {
         const struct sn_pool_adjustment *one = &pool->adjustments[i];
         sn_json_object(json, NULL);
-        sn_json_u64(json, "atNs", since_first(report, one->time_ns));
+        sn_json_u64(json, "startNs", since_first(report, one->time_ns));
         sn_json_u64(json, "workers", one->worker_count);
         sn_json_u64(json, "code", one->reason);
         sn_json_text(json, "reason", sn_clr_pool_reason(one->reason));
@@ -157,7 +158,7 @@ void sn_report_json_pool(struct sn_json *json, const struct sn_report *report)
     sn_json_u64(json, "waiting", pool->waiting_count);
     write_series(json, "queueWaits", &pool->queue_waits);
     write_reasons(json, pool);
-    sn_json_u64(json, "dropped", pool->dropped_count);
+    sn_json_u64(json, "notListed", pool->dropped_count);
     write_adjustments(json, report);
     sn_json_close(json);
 }

@@ -16,6 +16,10 @@ const struct sn_report_section sn_report_sections[] = {
     {"exceptions", false, sn_report_text_exceptions, sn_report_json_exceptions, NULL, NULL},
     {"allocations", false, sn_report_text_allocations, sn_report_json_allocations, NULL, NULL},
     {"contention", false, sn_report_text_contention, sn_report_json_contention, NULL, NULL},
+    {"jit", false, sn_report_text_jit, sn_report_json_jit, NULL, NULL},
+    {"threadpool", false, sn_report_text_pool, sn_report_json_pool, NULL, NULL},
+    {"requests", false, sn_report_text_requests, sn_report_json_requests, NULL, NULL},
+    {"tasks", false, sn_report_text_tasks, sn_report_json_tasks, NULL, NULL},
     {"events", false, NULL, NULL, sn_report_text_events, sn_report_json_events},
     {0},
 };

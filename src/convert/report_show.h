@@ -35,6 +35,7 @@ struct sn_report_show {
     unsigned count;       /* rows of a list */
     const char *method;   /* callers and callees of this one, or NULL */
     bool with_tree;
+    bool with_framework; /* text: inclusive lists hold the framework's methods too */
 };
 
 struct sn_report_section {

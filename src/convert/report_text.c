@@ -164,11 +164,11 @@ static void put_answer(struct sn_text_report *page, const struct sn_report_show 
                 : 0;
         sn_text_heading(page, "CPU",
                         "%s in %s: %" PRIu64 ".%02" PRIu64 " of %" PRIu32
-                        " processors; %s of it writing this trace",
+                        " processors; this trace cost %s more",
                         sn_text_ns(report->cpu_ns, text[0]),
                         sn_text_ns(report->duration_ns, text[1]), cores / 100, cores % 100,
                         show->file->processor_count,
-                        sn_text_share(report->tracing_cpu_ns, report->cpu_ns, (char[16]){0}));
+                        sn_text_ns(report->tracing_cpu_ns, (char[32]){0}));
     } else if (strcmp(view->name, "wall") == 0) {
         sn_text_heading(page, "Wall time", "where threads were, running or waiting: not CPU time");
     } else {
@@ -198,6 +198,20 @@ static void put_why_no_cpu(struct sn_text_report *page, const struct sn_report *
     sn_text_end(page);
 }
 
+/* Above nearly every stack stand the same methods of the framework, which say nothing. False, and
+ * nothing is left out, when there would be nothing left. */
+static bool keep_own(struct sn_ranking *ranking)
+{
+    size_t kept = 0;
+    for (size_t i = 0; i < ranking->count; i++) {
+        if (!ranking->items[i].frame->is_framework)
+            ranking->items[kept++] = ranking->items[i];
+    }
+    if (kept)
+        ranking->count = kept;
+    return kept;
+}
+
 void sn_report_text_methods(struct sn_text_report *page, const struct sn_report_show *show)
 {
     const struct sn_show_view *view = primary(show);
@@ -212,7 +226,11 @@ void sn_report_text_methods(struct sn_text_report *page, const struct sn_report_
     put_ranking(page, view, &by_self, "METHOD, by what it spent itself");
     sn_ranking_inclusive(&by_total, view->profile, view->column);
     sn_text_end(page);
-    put_ranking(page, view, &by_total, "METHOD, with everything it called");
+    if (!show->with_framework && keep_own(&by_total))
+        put_ranking(page, view, &by_total,
+                    "METHOD of the program's own, with everything it called");
+    else
+        put_ranking(page, view, &by_total, "METHOD, with everything it called");
 }
 
 static void put_group(struct sn_text_report *page, const struct sn_report_show *show,

@@ -26,7 +26,8 @@ struct sn_text_report {
 /* --- parts of a line; text from outside is made safe, and cut or padded where a width is given ---
  */
 
-/* A blank line, the title in bold, then the answer: "GC     paused 412 ms of 10.2 s (4.0 %)". */
+/* A blank line, the title in bold, then the answer: "GC     paused 412 ms of 10.2 s (4.0 %)". Names
+ * from outside may be among the arguments. */
 void sn_text_heading(struct sn_text_report *page, const char *title, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 
@@ -57,6 +58,9 @@ void sn_text_right_share(struct sn_text_report *page, uint64_t part, uint64_t wh
 
 /* A name to the end of the line, its beginning cut away if it is too long. */
 void sn_text_rest(struct sn_text_report *page, enum sn_style style, const char *text);
+
+/* A sentence to the end of the line, its end cut away. */
+void sn_text_rest_start(struct sn_text_report *page, enum sn_style style, const char *text);
 
 void sn_text_end(struct sn_text_report *page); /* of the line */
 

@@ -15,7 +15,6 @@
 #define LONGEST_PAUSES 5u
 #define LABEL_WIDTH    12u
 #define INDENT         "  "
-#define DETAIL_COLUMN  59 /* what the numbers of an exception take */
 
 /* --- what the sections share --- */
 
@@ -168,7 +167,9 @@ static void write_pauses(struct sn_text_report *page, const struct sn_gc_report 
     begin_line(page, "pauses");
     sn_text_words(page, SN_STYLE_NONE, "%s: ", sn_text_count(gc->pauses.seen_count, number));
     write_percentiles(page, &gc->pauses);
-    sn_text_words(page, SN_STYLE_NONE, "; %s until all threads stood",
+    sn_text_end(page);
+    begin_line(page, "");
+    sn_text_words(page, SN_STYLE_NONE, "%s of them until all threads stood",
                   sn_text_ns(gc->suspend_ns, time));
     sn_text_end(page);
     if (!gc->other_pause_count)
@@ -188,8 +189,7 @@ static void write_heap(struct sn_text_report *page, const struct sn_gc_report *g
     if (!gc->heap_max_bytes)
         return;
     begin_line(page, "heap");
-    sn_text_words(page, SN_STYLE_NONE,
-                  "at most %s; after the last: ", sn_text_bytes(gc->heap_max_bytes, size));
+    sn_text_words(page, SN_STYLE_NONE, "up to %s; last: ", sn_text_bytes(gc->heap_max_bytes, size));
     for (unsigned i = 0; i < SN_GENERATIONS; i++) {
         sn_text_words(page, SN_STYLE_NONE, "%s%s %s", comma, names[i],
                       sn_text_bytes(gc->last_generation_bytes[i], size));
@@ -280,46 +280,56 @@ static void write_exceptions_answer(struct sn_text_report *page, const struct sn
                         thrown, per_second);
 }
 
-/* The second and third line of a kind stand below its name. */
-static void begin_detail(struct sn_text_report *page)
+/* Below the numbers: where most of it came from, and what the first one said. */
+static void write_exception_detail(struct sn_text_report *page, const struct sn_sites *sites,
+                                   const struct sn_exception_kind *kind, int column)
 {
-    sn_text_words(page, SN_STYLE_NONE, "%*s" INDENT, DETAIL_COLUMN, "");
+    size_t count;
+    const struct sn_site *site = sn_sites_of_type(sites, kind->frame, &count);
+    char share[16];
+    uint64_t whole = column ? kind->cost_ns : kind->count;
+    begin_line(page, "");
+    if (site) {
+        sn_text_words(page, SN_STYLE_DIM, "at ");
+        write_site(page, site);
+        if (count > 1)
+            sn_text_words(page, SN_STYLE_DIM, " (%s)",
+                          sn_text_share(site->values[column], whole, share));
+    }
+    if (*kind->message && page->column + 16 < page->width) {
+        sn_text_words(page, SN_STYLE_DIM, site ? ": " : "");
+        sn_text_rest_start(page, SN_STYLE_DIM, kind->message);
+    }
+    sn_text_end(page);
 }
 
-static void write_message(struct sn_text_report *page, const char *message)
+/* A time that is not known is a dash. */
+static void write_cost(struct sn_text_report *page, const struct sn_exception_kind *kind,
+                       uint64_t ns, unsigned width)
 {
-    begin_detail(page);
-    unsigned left = page->width > page->column + 8 ? page->width - page->column : 8;
-    if (strlen(message) > left)
-        sn_text_cell(page, SN_STYLE_DIM, message, left);
+    if (kind->caught_count)
+        sn_text_right_ns(page, ns, width);
     else
-        sn_text_name(page, SN_STYLE_DIM, message);
-    sn_text_end(page);
+        sn_text_right(page, SN_STYLE_DIM, "-", width);
 }
 
 static void write_exception_kind(struct sn_text_report *page, const struct sn_report *report,
-                                 const struct sn_sites *sites, const struct sn_exception_kind *kind)
+                                 const struct sn_exception_kind *kind)
 {
     char rate[32];
-    size_t count;
-    uint64_t caught = kind->caught_count;
-    sn_text_right_ns(page, kind->cost_ns, 11);
-    sn_text_right_share(page, kind->cost_ns, report->exceptions.cost_ns, 9);
+    const struct sn_exception_report *all = &report->exceptions;
+    write_cost(page, kind, kind->cost_ns, 11);
+    if (all->cost_ns)
+        sn_text_right_share(page, kind->cost_ns, all->cost_ns, 9);
+    else
+        sn_text_right_share(page, kind->count, all->thrown_count, 9);
     sn_text_right_count(page, kind->count, 10);
     sn_text_right(page, SN_STYLE_NONE, rate_of(kind->count, report->duration_ns, rate), 9);
-    sn_text_right_ns(page, caught ? kind->cost_ns / caught : 0, 10);
-    sn_text_right_ns(page, kind->max_cost_ns, 10);
+    write_cost(page, kind, kind->caught_count ? kind->cost_ns / kind->caught_count : 0, 10);
+    write_cost(page, kind, kind->max_cost_ns, 10);
     sn_text_words(page, SN_STYLE_NONE, INDENT);
     sn_text_rest(page, SN_STYLE_BOLD, kind->name);
     sn_text_end(page);
-    const struct sn_site *site = sn_sites_of_type(sites, kind->frame, &count);
-    begin_detail(page);
-    write_site(page, site);
-    if (count > 1)
-        sn_text_words(page, SN_STYLE_DIM, " and %zu more", count - 1);
-    sn_text_end(page);
-    if (*kind->message)
-        write_message(page, kind->message);
 }
 
 static void write_exceptions_notes(struct sn_text_report *page,
@@ -350,19 +360,22 @@ void sn_report_text_exceptions(struct sn_text_report *page, const struct sn_repo
                                           {"/s", 9},
                                           {"mean", 10},
                                           {"longest", 10},
-                                          {"what, where, and what the first one said", 0},
+                                          {"what, where, first message", 0},
                                           {NULL, 0}};
     const struct sn_exception_report *exceptions = &report->exceptions;
     SN_AUTO(sn_sites_done) struct sn_sites sites = {0};
     if (!exceptions->event_count)
         return;
-    sn_sites_find(&sites, exceptions->profile, exceptions->cost_ns ? 1 : 0);
+    int column = exceptions->cost_ns ? 1 : 0; /* by cost, else by number */
+    sn_sites_find(&sites, exceptions->profile, column);
     write_exceptions_answer(page, report);
     write_exceptions_notes(page, exceptions);
     if (exceptions->count)
         write_titles(page, titles);
-    for (size_t i = 0; i < exceptions->count && i < page->count; i++)
-        write_exception_kind(page, report, &sites, &exceptions->kinds[i]);
+    for (size_t i = 0; i < exceptions->count && i < page->count; i++) {
+        write_exception_kind(page, report, &exceptions->kinds[i]);
+        write_exception_detail(page, &sites, &exceptions->kinds[i], column);
+    }
     write_more(page, exceptions->count, "types");
 }
 

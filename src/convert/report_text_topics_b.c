@@ -13,6 +13,7 @@
 
 #define HEADLINE_NAME 64u /* bytes of a name in a first line */
 #define INDENT        "  "
+#define LONG_WAIT_NS  (100u * SN_NS_PER_MS) /* a median wait that people notice */
 
 /* A name from outside, fit for a heading. */
 static const char *headline_name(struct sn_buf *to, const char *text)
@@ -50,8 +51,8 @@ static void put_more(struct sn_text_report *page, size_t shown, size_t all, cons
     char count[32];
     if (shown >= all)
         return;
-    sn_text_words(page, SN_STYLE_DIM, INDENT "and %s more %s", sn_text_count(all - shown, count),
-                  what);
+    sn_text_words(page, SN_STYLE_DIM, INDENT "and %s more %s%s", sn_text_count(all - shown, count),
+                  what, all - shown == 1 ? "" : "s");
     sn_text_end(page);
 }
 
@@ -59,13 +60,13 @@ static void put_more(struct sn_text_report *page, size_t shown, size_t all, cons
 static const char *per_second(const struct sn_report *report, uint64_t count, char to[32])
 {
     uint64_t ns = report->duration_ns ? report->duration_ns : 1;
-    double tenths = (double)count * 10 * (double)SN_NS_PER_SECOND / (double)ns + 0.5;
-    uint64_t rate = tenths < 1e15 ? (uint64_t)tenths : 0;
+    double rate = (double)count * (double)SN_NS_PER_SECOND / (double)ns;
+    uint64_t tenths = rate < 10 ? (uint64_t)(rate * 10 + 0.5) : 0;
     char digits[32];
-    if (rate >= 100)
-        (void)snprintf(to, 32, "%s/s", sn_text_count(rate / 10, digits));
+    if (rate >= 10)
+        (void)snprintf(to, 32, "%s/s", sn_text_count((uint64_t)(rate + 0.5), digits));
     else
-        (void)snprintf(to, 32, "%" PRIu64 ".%" PRIu64 "/s", rate / 10, rate % 10);
+        (void)snprintf(to, 32, "%" PRIu64 ".%" PRIu64 "/s", tenths / 10, tenths % 10);
     return to;
 }
 
@@ -87,10 +88,14 @@ static void put_jit_headline(struct sn_text_report *page, const struct sn_jit_re
     char share[16];
     char dearest[32];
     char code[16];
+    if (!jit->jitted_count) { /* the runtime tells of methods at the verbose level only */
+        sn_text_heading(page, "JIT", "single methods are not told of: --profile jit asks for them");
+        return;
+    }
     counted(jit->jitted_count, "method", methods);
     if (!jit->timed_count || !jit->count) {
-        sn_text_heading(page, "JIT", "%s compiled to %s of code; --profile jit would time them",
-                        methods, sn_text_bytes(jit->native_bytes, code));
+        sn_text_heading(page, "JIT", "%s compiled to %s of code; their start was not seen", methods,
+                        sn_text_bytes(jit->native_bytes, code));
         return;
     }
     sn_text_heading(
@@ -101,8 +106,13 @@ static void put_jit_headline(struct sn_text_report *page, const struct sn_jit_re
 
 static void put_tiers(struct sn_text_report *page, const struct sn_jit_report *jit)
 {
-    static const char *const titles[] = {"loaded", "time", "code", NULL};
-    put_titles(page, titles, 10, "tier");
+    static const char *const titles[] = {"LOADED", "TIME", "CODE", NULL};
+    uint64_t loaded = 0;
+    for (uint32_t tier = 0; tier < SN_TIERS; tier++)
+        loaded += jit->by_tier[tier];
+    if (!loaded)
+        return;
+    put_titles(page, titles, 10, "TIER");
     for (uint32_t tier = 0; tier < SN_TIERS; tier++) {
         if (!jit->by_tier[tier])
             continue;
@@ -117,11 +127,11 @@ static void put_tiers(struct sn_text_report *page, const struct sn_jit_report *j
 
 static void put_jit_methods(struct sn_text_report *page, const struct sn_jit_report *jit)
 {
-    static const char *const titles[] = {"time", "longest", "times", "IL", "code", NULL};
+    static const char *const titles[] = {"TIME", "LONGEST", "TIMES", "IL", "CODE", NULL};
     size_t shown = least(jit->count, page->count);
     if (!jit->timed_count)
         return;
-    put_titles(page, titles, 10, "method");
+    put_titles(page, titles, 10, "METHOD");
     for (size_t i = 0; i < shown; i++) {
         const struct sn_jit_method *method = &jit->methods[i];
         sn_text_words(page, SN_STYLE_NONE, INDENT);
@@ -134,7 +144,7 @@ static void put_jit_methods(struct sn_text_report *page, const struct sn_jit_rep
         sn_text_rest(page, SN_STYLE_NONE, method->name);
         sn_text_end(page);
     }
-    put_more(page, shown, jit->count, "methods");
+    put_more(page, shown, jit->count, "method");
 }
 
 static void put_tiering(struct sn_text_report *page, const struct sn_jit_report *jit)
@@ -173,40 +183,54 @@ void sn_report_text_jit(struct sn_text_report *page, const struct sn_report *rep
 
 /* --- thread pool --- */
 
+/* The runtime said so, or work waits so long that people notice. */
+static bool is_starved(const struct sn_pool_report *pool)
+{
+    return pool->by_reason[SN_POOL_STARVATION] ||
+           sn_series_percentile(&pool->queue_waits, 50) >= LONG_WAIT_NS;
+}
+
 static void put_pool_headline(struct sn_text_report *page, const struct sn_pool_report *pool)
 {
     char workers[64] = "workers not told";
     char items[64];
     char rest[96] = "";
     char wait[32];
-    if (pool->has_workers)
+    if (pool->has_workers && pool->worker_min == pool->worker_max)
+        (void)counted(pool->worker_max, "active worker", workers);
+    else if (pool->has_workers)
         (void)snprintf(workers, sizeof(workers), "%" PRIu32 " to %" PRIu32 " active workers",
                        pool->worker_min, pool->worker_max);
     if (pool->queue_waits.seen_count)
         (void)snprintf(rest, sizeof(rest), "; %s, 99 %% began within %s",
                        counted(pool->dequeue_count, "work item", items),
                        sn_text_ns(sn_series_percentile(&pool->queue_waits, 99), wait));
-    sn_text_heading(page, "Thread pool", "%s%s%s",
-                    pool->by_reason[SN_POOL_STARVATION] ? "STARVED; " : "", workers, rest);
+    sn_text_heading(page, "Thread pool", "%s%s%s", is_starved(pool) ? "STARVED; " : "", workers,
+                    rest);
 }
 
-/* What it means, since the runtime says it in one word among others. */
+/* What it means, since the runtime says it in one word among others, or not at all while now and
+ * then a thread comes free. */
 static void put_starvation(struct sn_text_report *page, const struct sn_pool_report *pool)
 {
     uint64_t count = pool->by_reason[SN_POOL_STARVATION];
     char times[64];
     char span[32];
-    if (!count)
+    if (!is_starved(pool))
         return;
     sn_text_words(page, SN_STYLE_BAD, INDENT "Starvation: ");
-    sn_text_words(page, SN_STYLE_NONE,
-                  "%s within %s the pool added a thread because work waited and no worker came",
-                  counted(count, "time", times),
-                  sn_text_ns(pool->starved_until_ns - pool->starved_from_ns, span));
+    if (count)
+        sn_text_words(page, SN_STYLE_NONE,
+                      "%s within %s a thread was added because work waited and none came free.",
+                      counted(count, "time", times),
+                      sn_text_ns(pool->starved_until_ns - pool->starved_from_ns, span));
+    else
+        sn_text_words(page, SN_STYLE_NONE, "every second work item waited %s or more for a thread.",
+                      sn_text_ns(sn_series_percentile(&pool->queue_waits, 50), span));
     sn_text_end(page);
     sn_text_words(page, SN_STYLE_NONE,
-                  INDENT "free: its threads are blocked. Look for waits on pool threads (.Result, "
-                         ".Wait(), locks, sync I/O).");
+                  INDENT "Pool threads that block make others wait: look for .Result, .Wait(), "
+                         "locks, sleeps and sync I/O on them.");
     sn_text_end(page);
 }
 
@@ -230,10 +254,10 @@ static void put_queue(struct sn_text_report *page, const struct sn_pool_report *
 
 static void put_reasons(struct sn_text_report *page, const struct sn_pool_report *pool)
 {
-    static const char *const titles[] = {"changes", NULL};
+    static const char *const titles[] = {"CHANGES", NULL};
     if (!pool->count)
         return;
-    put_titles(page, titles, 10, "why the number of workers was changed");
+    put_titles(page, titles, 10, "WHY THE NUMBER OF WORKERS WAS CHANGED");
     for (uint32_t reason = 0; reason < SN_POOL_REASONS; reason++) {
         if (!pool->by_reason[reason])
             continue;
@@ -327,12 +351,12 @@ static void put_route(struct sn_text_report *page, const struct sn_report *repor
     char rate[32];
     char failed[32];
     sn_text_words(page, SN_STYLE_NONE, INDENT);
-    sn_text_right_count(page, route->count, 9);
-    sn_text_right(page, SN_STYLE_NONE, per_second(report, route->count, rate), 9);
-    sn_text_right_ns(page, sn_series_percentile(&route->times, 50), 9);
-    sn_text_right_ns(page, sn_series_percentile(&route->times, 90), 9);
-    sn_text_right_ns(page, sn_series_percentile(&route->times, 99), 9);
-    sn_text_right_ns(page, route->times.max, 9);
+    sn_text_right_count(page, route->count, 8);
+    sn_text_right(page, SN_STYLE_NONE, per_second(report, route->count, rate), 8);
+    sn_text_right_ns(page, sn_series_percentile(&route->times, 50), 8);
+    sn_text_right_ns(page, sn_series_percentile(&route->times, 90), 8);
+    sn_text_right_ns(page, sn_series_percentile(&route->times, 99), 8);
+    sn_text_right_ns(page, route->times.max, 8);
     sn_text_right(page, route->failed_count ? SN_STYLE_BAD : SN_STYLE_DIM,
                   sn_text_count(route->failed_count, failed), 7);
     sn_text_right_count(page, route->exception_count, 7);
@@ -351,8 +375,7 @@ static void put_routes(struct sn_text_report *page, const struct sn_report *repo
         return;
     put_requests_headline(page, report, sent);
     sn_text_words(page, SN_STYLE_DIM,
-                  INDENT
-                  "    count     rate      p50      p90      p99      max failed thrown  route");
+                  INDENT "   COUNT    RATE     P50     P90     P99     MAX FAILED THROWN  ROUTE");
     sn_text_end(page);
     for (size_t i = 0; i < requests->count; i++) {
         const struct sn_route *route = &requests->routes[i];
@@ -363,7 +386,7 @@ static void put_routes(struct sn_text_report *page, const struct sn_report *repo
             shown++;
         }
     }
-    put_more(page, shown, all, "routes");
+    put_more(page, shown, all, "route");
 }
 
 static void put_request_notes(struct sn_text_report *page, const struct sn_request_report *requests)
@@ -374,7 +397,7 @@ static void put_request_notes(struct sn_text_report *page, const struct sn_reque
                       counted(requests->open_count, "request", count));
         sn_text_end(page);
     }
-    if (requests->by_thread_count) {
+    if (requests->by_thread_count * 20 > requests->times.seen_count) { /* more than at the seams */
         sn_text_words(page, SN_STYLE_WARN,
                       INDENT "%s without activity id: begin and end were matched by thread, which "
                              "awaits break; --profile aspnet,http asks for the ids",
@@ -458,16 +481,16 @@ static void put_kind(struct sn_text_report *page, const struct sn_task_kind *kin
     char age[32];
     char failed[32];
     sn_text_words(page, SN_STYLE_NONE, INDENT);
-    sn_text_right_count(page, kind->count, 9);
-    sn_text_right_ns(page, sn_series_percentile(&kind->times, 50), 9);
-    sn_text_right_ns(page, sn_series_percentile(&kind->times, 99), 9);
-    sn_text_right_ns(page, kind->times.max, 9);
+    sn_text_right_count(page, kind->count, 8);
+    sn_text_right_ns(page, sn_series_percentile(&kind->times, 50), 8);
+    sn_text_right_ns(page, sn_series_percentile(&kind->times, 99), 8);
+    sn_text_right_ns(page, kind->times.max, 8);
     sn_text_right(page, kind->failed_count ? SN_STYLE_BAD : SN_STYLE_DIM,
                   sn_text_count(kind->failed_count, failed), 7);
     sn_text_right(page, kind->open_count ? SN_STYLE_WARN : SN_STYLE_DIM,
                   sn_text_count(kind->open_count, open), 7);
-    sn_text_right(page, SN_STYLE_NONE, kind->open_count ? sn_text_ns(kind->oldest_ns, age) : "", 9);
-    sn_text_words(page, SN_STYLE_NONE, "  %s", kind->is_async ? "async " : "");
+    sn_text_right(page, SN_STYLE_NONE, kind->open_count ? sn_text_ns(kind->oldest_ns, age) : "", 8);
+    sn_text_words(page, SN_STYLE_NONE, "  ");
     sn_text_rest(page, SN_STYLE_NONE, kind->name);
     sn_text_end(page);
 }
@@ -485,9 +508,9 @@ void sn_report_text_tasks(struct sn_text_report *page, const struct sn_report *r
     if (!tasks->count)
         return;
     sn_text_words(page, SN_STYLE_DIM,
-                  INDENT "    count      p50      p99      max failed   open   oldest  operation");
+                  INDENT "   COUNT     P50     P99     MAX FAILED   OPEN  OLDEST  OPERATION");
     sn_text_end(page);
     for (size_t i = 0; i < shown; i++)
         put_kind(page, &tasks->kinds[i]);
-    put_more(page, shown, tasks->count, "operations");
+    put_more(page, shown, tasks->count, "operation");
 }

@@ -21,7 +21,9 @@ struct writer {
     const struct sn_format_options *options;
     struct sn_spans spans;
     struct sn_buf label;
-    bool has_event; /* the present profile has one already */
+    bool has_event;       /* the present profile has one already */
+    uint64_t at;          /* of the event before: most share it */
+    struct sn_buf ending; /* and how it ends: ,"at":123} */
 };
 
 static const char *label_text(struct writer *writer)
@@ -53,31 +55,36 @@ static void write_frames(struct writer *writer, struct sn_json *json)
     sn_json_close(json);
 }
 
-/* Millions of these: no formatting, one look at the buffer's room each. */
+/* Millions of these: no formatting, and where it happens is written once for all that happens
+ * there.
+ */
 static void write_event(struct writer *writer, const char *start, uint32_t frame, uint64_t at)
 {
     struct sn_buf *out = &writer->stream->buf;
-    if (writer->has_event)
-        sn_buf_u8(out, ',');
-    writer->has_event = true;
-    sn_buf_text(out, start);
+    if (at != writer->at || !writer->ending.size) {
+        sn_buf_clear(&writer->ending);
+        sn_buf_text(&writer->ending, ",\"at\":");
+        sn_buf_decimal(&writer->ending, at);
+        sn_buf_u8(&writer->ending, '}');
+        writer->at = at;
+    }
+    sn_buf_text(out, writer->has_event ? start : start + 1);
     sn_buf_decimal(out, frame);
-    sn_buf_append(out, ",\"at\":", 6);
-    sn_buf_decimal(out, at);
-    sn_buf_u8(out, '}');
+    sn_buf_append(out, writer->ending.bytes, writer->ending.size);
+    writer->has_event = true;
     sn_stream_settle(writer->stream);
 }
 
 static void open_frame(void *user, uint32_t frame, uint64_t at, uint64_t spent)
 {
     (void)spent;
-    write_event(user, "{\"type\":\"O\",\"frame\":", frame, at);
+    write_event(user, ",{\"type\":\"O\",\"frame\":", frame, at);
 }
 
 static void close_frame(void *user, uint32_t frame, uint64_t at, uint64_t spent)
 {
     (void)spent;
-    write_event(user, "{\"type\":\"C\",\"frame\":", frame, at);
+    write_event(user, ",{\"type\":\"C\",\"frame\":", frame, at);
 }
 
 static const char *unit_name(const struct sn_column *column)
@@ -150,11 +157,13 @@ void sn_speedscope_write(struct sn_stream *stream, const struct sn_profile *prof
     struct writer writer = {.stream = stream,
                             .profile = profile,
                             .options = options,
-                            .label = sn_buf_with_limit(LABEL_LIMIT)};
+                            .label = sn_buf_with_limit(LABEL_LIMIT),
+                            .ending = sn_buf_with_limit(64)};
     if (sn_spans_init(&writer.spans, profile, options->column, by_time, options->merge_threads))
         write_document(&writer);
     else
         (void)sn_fail(&stream->err, SONDE_E_NOMEM, 0, "no memory for a conversion");
     sn_spans_done(&writer.spans);
     sn_buf_done(&writer.label);
+    sn_buf_done(&writer.ending);
 }

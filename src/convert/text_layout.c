@@ -65,7 +65,7 @@ void sn_text_heading(struct sn_text_report *page, const char *title, const char 
     va_end(args);
     sn_text_end(page);
     sn_text_cell(page, SN_STYLE_BOLD, title, TITLE_WIDTH);
-    put_safe(page, SN_STYLE_NONE, words);
+    sn_text_name(page, SN_STYLE_NONE, words);
     sn_text_end(page);
 }
 
@@ -145,10 +145,19 @@ void sn_text_right(struct sn_text_report *page, enum sn_style style, const char 
     put_safe(page, style, text);
 }
 
+static unsigned columns_left(const struct sn_text_report *page)
+{
+    return page->width > page->column + 8 ? page->width - page->column : 8;
+}
+
 void sn_text_rest(struct sn_text_report *page, enum sn_style style, const char *text)
 {
-    unsigned left = page->width > page->column + 8 ? page->width - page->column : 8;
-    (void)put_cut(page, style, text, left, true);
+    (void)put_cut(page, style, text, columns_left(page), true);
+}
+
+void sn_text_rest_start(struct sn_text_report *page, enum sn_style style, const char *text)
+{
+    (void)put_cut(page, style, text, columns_left(page), false);
 }
 
 void sn_text_end(struct sn_text_report *page)

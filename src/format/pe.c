@@ -97,7 +97,7 @@ static int find_directory(const struct reader *reader, const struct layout *layo
         *ret_directory = (struct directory){0};
         return SONDE_OK;
     }
-    sn_cursor_skip(&cur, DEBUG_DIRECTORY * 8u);
+    sn_cursor_skip(&cur, (size_t)DEBUG_DIRECTORY * 8);
     struct directory directory = {.address = sn_cursor_u32(&cur)};
     directory.size = sn_cursor_u32(&cur);
     *ret_directory = cur.bad ? (struct directory){0} : directory;

@@ -24,7 +24,8 @@ int sn_profile_new(const struct sn_column *columns, size_t count, struct sn_prof
         free(profile);
         return sn_fail(err, SONDE_E_NOMEM, 0, "no memory for a profile");
     }
-    memcpy(profile->columns, columns, count * sizeof(*columns));
+    if (count)
+        memcpy(profile->columns, columns, count * sizeof(*columns));
     profile->column_count = count;
     profile->arena = sn_arena_with_limit(NAMES_LIMIT);
     profile->frame_index = sn_table_with_limit(FRAME_LIMIT);

@@ -295,6 +295,11 @@ size_t sn_methods_count(const struct sn_methods *methods)
     return methods->count;
 }
 
+const struct sn_method *sn_methods_at(const struct sn_methods *methods, size_t index)
+{
+    return index < methods->count ? &methods->items[index] : NULL;
+}
+
 /* --- modules --- */
 
 /* "/app/Shop.dll" is "Shop". */

@@ -72,4 +72,7 @@ const struct sn_module *sn_methods_module(const struct sn_methods *methods, uint
 
 size_t sn_methods_count(const struct sn_methods *methods);
 
+/* One of them, in no order that matters; NULL past the end. Borrowed, as above. */
+const struct sn_method *sn_methods_at(const struct sn_methods *methods, size_t index);
+
 #endif

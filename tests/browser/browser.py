@@ -210,7 +210,7 @@ class Case(unittest.TestCase):
         path = self.path(f"{kind}.html")
         if not os.path.exists(path):
             with open(path, "wb") as file:
-                subprocess.run([PAGE, kind], stdout=file, check=True, timeout=DEADLINE)
+                subprocess.run([PAGE, kind], stdout=file, check=True, timeout=DEADLINE, env={**os.environ, "LC_ALL": "C", "TZ": "UTC"})
         return path
 
     def open(self, path, **options):

@@ -1,6 +1,7 @@
 /* Writes the pages that the browser tests open, of profiles made by hand, to stdout.
  *
  *   browser_page shop | hostile | large | huge | diff | report */
+#include <locale.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -8,7 +9,10 @@
 #include "base/err.h"
 #include "base/own.h"
 #include "base/stream.h"
+#include "convert/diff_html.h"
 #include "convert/formats.h"
+#include "convert/report_html.h"
+#include "convert/report_show.h"
 #include "model/profile.h"
 #include "model/report.h"
 
@@ -221,6 +225,219 @@ static void write_profile(struct sn_stream *stream, const struct sn_profile *pro
     sn_format_find("html")->write(stream, profile, &options);
 }
 
+/* --- a report --- */
+
+static void *room(size_t count, size_t size)
+{
+    void *memory = calloc(count, size);
+    if (!memory)
+        abort();
+    return memory;
+}
+
+static void fill_gc(struct sn_gc_report *gc)
+{
+    gc->event_count = 1000;
+    gc->total_count = gc->count = 140;
+    gc->collections = room(gc->count, sizeof(*gc->collections));
+    for (size_t i = 0; i < gc->count; i++) {
+        uint8_t generation = i % 23 == 22 ? 2 : i % 5 == 4 ? 1 : 0;
+        uint64_t pause = (i * 7919 % 900 + 300) * 1000 * (generation * 4u + 1);
+        uint64_t start = (uint64_t)i * 71 * MS + 1;
+        gc->collections[i] =
+            (struct sn_collection){.number = (uint32_t)i + 1,
+                                   .generation = generation,
+                                   .type = generation == 2,
+                                   .is_ended = true,
+                                   .start_ns = start,
+                                   .pause_start_ns = start,
+                                   .duration_ns = pause,
+                                   .pause_ns = pause,
+                                   .heap_after_bytes = (40 + i % 23 * 6) * 1000000};
+        gc->by_generation[generation]++;
+        gc->pause_by_generation[generation] += pause;
+        gc->by_reason[generation == 2 ? 1 : 0]++;
+        gc->pause_ns += pause;
+        sn_series_add(&gc->pauses, pause);
+    }
+    gc->heap_max_bytes = 172000000;
+    gc->last_generation_bytes[0] = 1200000;
+    gc->last_generation_bytes[1] = 4100000;
+    gc->last_generation_bytes[2] = 61000000;
+    gc->last_generation_bytes[3] = 9000000;
+}
+
+static struct sn_profile *typed_profile(const char *first, uint8_t first_unit, const char *second,
+                                        uint8_t second_unit)
+{
+    const struct sn_column columns[] = {{first, first_unit}, {second, second_unit}};
+    struct sn_profile *profile = NULL;
+    if (sn_profile_new(columns, 2, &profile, NULL))
+        abort();
+    return profile;
+}
+
+static void fill_exceptions(struct sn_exception_report *exceptions)
+{
+    exceptions->event_count = 900;
+    exceptions->count = 3;
+    exceptions->kinds = room(3, sizeof(*exceptions->kinds));
+    exceptions->kinds[0] = (struct sn_exception_kind){.name = "Shop.Orders.OutOfStockException",
+                                                      .message = "Article 4711 is <b>sold out</b>",
+                                                      .count = 412,
+                                                      .caught_count = 410,
+                                                      .cost_ns = 86 * MS,
+                                                      .max_cost_ns = 3 * MS};
+    exceptions->kinds[1] = (struct sn_exception_kind){.name = "System.FormatException",
+                                                      .message = "The input is not a number.",
+                                                      .count = 38,
+                                                      .caught_count = 38,
+                                                      .cost_ns = 2 * MS,
+                                                      .max_cost_ns = MS};
+    exceptions->kinds[2] = (struct sn_exception_kind){
+        .name = hostile_names[2], .message = hostile_names[9], .count = 1};
+    exceptions->profile = typed_profile("count", SN_UNIT_COUNT, "time", SN_UNIT_NS);
+    uint32_t thread = sn_profile_thread(exceptions->profile, 1, 4711, "worker");
+    add_stack(exceptions->profile, thread, ORDERS "Shop.Core!Shop.Orders|Stock.Reserve", 0, 0);
+    struct sn_frame type = {.name = "Shop.Orders.OutOfStockException",
+                            .full_name = "Shop.Orders.OutOfStockException",
+                            .module = "",
+                            .name_space = "Shop.Orders",
+                            .kind = SN_FRAME_TYPE};
+    uint32_t node = (uint32_t)exceptions->profile->node_count - 1;
+    node = sn_profile_node(exceptions->profile, node, sn_profile_frame(exceptions->profile, &type));
+    sn_profile_add(exceptions->profile, thread, node, (uint64_t[SN_COLUMN_MAX]){412, 86 * MS});
+}
+
+static void fill_allocations(struct sn_allocation_report *allocations)
+{
+    static const char *const types[] = {"System.String", "Shop.Orders.OrderLine[]",
+                                        "System.Byte[]"};
+    allocations->event_count = allocations->sample_count = 5400;
+    allocations->bytes = 540000000;
+    allocations->count = 3;
+    allocations->kinds = room(3, sizeof(*allocations->kinds));
+    allocations->profile = typed_profile("bytes", SN_UNIT_BYTES, "count", SN_UNIT_COUNT);
+    for (uint64_t i = 0; i < 3; i++) {
+        uint64_t bytes = (i == 0 ? 300u : i == 1 ? 200u : 40u) * 1000000u;
+        allocations->kinds[i] = (struct sn_allocation_kind){
+            .name = types[i], .sample_count = bytes / 100000, .bytes = bytes};
+        struct sn_profile *profile = allocations->profile;
+        uint32_t thread = sn_profile_thread(profile, 1, 4711 + i % 2, "worker");
+        add_stack(profile, thread,
+                  i ? ORDERS "Shop.Core!Shop.Orders|OrderLine.Make" : BASKET JSON "~x", 0, 0);
+        struct sn_frame type = {.name = types[i],
+                                .full_name = types[i],
+                                .module = "",
+                                .name_space = "",
+                                .kind = SN_FRAME_TYPE};
+        uint32_t node = sn_profile_node(profile, (uint32_t)profile->node_count - 1,
+                                        sn_profile_frame(profile, &type));
+        sn_profile_add(profile, thread, node, (uint64_t[SN_COLUMN_MAX]){bytes, bytes / 100000});
+    }
+}
+
+static void fill_requests(struct sn_request_report *requests)
+{
+    static const char *const patterns[] = {"/orders/{n}", "/basket",
+                                           "/<script>window.hacked=6</script>"};
+    requests->event_count = 4000;
+    requests->count = 3;
+    requests->open_count = 2;
+    requests->routes = room(3, sizeof(*requests->routes));
+    for (uint64_t i = 0; i < 3; i++) {
+        struct sn_route *route = &requests->routes[i];
+        *route = (struct sn_route){.method = i ? "GET" : "POST",
+                                   .pattern = patterns[i],
+                                   .count = 900 - i * 400,
+                                   .failed_count = i == 0 ? 12 : 0};
+        for (uint64_t n = 0; n < route->count; n++)
+            sn_series_add(&route->times, (n * 7919 % 1000 + 50) * 20000);
+    }
+}
+
+static void fill_rest(struct sn_report *report)
+{
+    report->jit = (struct sn_jit_report){.event_count = 1,
+                                         .jitted_count = 1830,
+                                         .time_ns = 690 * MS,
+                                         .native_bytes = 4100000,
+                                         .by_tier = {0, 20, 1500, 310},
+                                         .count = 1};
+    report->jit.methods = room(1, sizeof(*report->jit.methods));
+    report->jit.methods[0] = (struct sn_jit_method){.name = "Shop.Pricing.RuleEngine.Evaluate",
+                                                    .count = 2,
+                                                    .time_ns = 14 * MS,
+                                                    .il_bytes = 2100,
+                                                    .native_bytes = 9800};
+    report->pool = (struct sn_pool_report){
+        .event_count = 1, .worker_min = 2, .worker_max = 14, .worker_start_count = 12, .count = 12};
+    report->pool.adjustments = room(12, sizeof(*report->pool.adjustments));
+    for (size_t i = 0; i < 12; i++)
+        report->pool.adjustments[i] =
+            (struct sn_pool_adjustment){i * 800ull * MS, (uint32_t)(2 + i * 5 % 13), 3, 100};
+    report->pool.by_reason[3] = 12;
+    report->thread_count = 2;
+    report->threads = room(2, sizeof(*report->threads));
+    report->threads[0] =
+        (struct sn_thread_time){4711, ".NET TP Worker", 3100ull * MS, 9000ull * MS, 900};
+    report->threads[1] =
+        (struct sn_thread_time){4720, hostile_names[0], 640 * MS, 9000ull * MS, 900};
+    report->contention.event_count = report->contention.count = 77;
+    report->contention.wait_ns = 890 * MS;
+    for (uint64_t i = 1; i <= 77; i++)
+        sn_series_add(&report->contention.waits, i * 300000);
+    report->tasks = (struct sn_task_report){.event_count = 1,
+                                            .scheduled_count = 5000,
+                                            .completed_count = 4990,
+                                            .failed_count = 3,
+                                            .count = 1};
+    report->tasks.kinds = room(1, sizeof(*report->tasks.kinds));
+    report->tasks.kinds[0] = (struct sn_task_kind){
+        .name = "Async: Shop.Orders.PlaceAsync", .count = 900, .done_count = 898, .open_count = 2};
+    sn_series_add(&report->tasks.kinds[0].times, 12 * MS);
+}
+
+static void write_report(struct sn_stream *stream)
+{
+    SN_AUTO(sn_report_free) struct sn_report *report = NULL;
+    if (sn_report_new(&report, NULL))
+        abort();
+    report->duration_ns = 10000ull * MS;
+    report->cpu_ns = 5500ull * MS;
+    report->tracing_cpu_ns = 90 * MS;
+    report->samples = shop(100);
+    fill_gc(&report->gc);
+    fill_exceptions(&report->exceptions);
+    fill_allocations(&report->allocations);
+    fill_requests(&report->requests);
+    fill_rest(report);
+    const struct sn_file_facts file = {.path = "/traces/shop.nettrace",
+                                       .format = 4,
+                                       .pid = 4700,
+                                       .start_utc_ns = 1790000000ull * 1000 * MS,
+                                       .byte_count = 18400000,
+                                       .event_count = 123456,
+                                       .lost_count = 12};
+    const struct sn_report_show show = {.report = report, .file = &file, .count = 15};
+    sn_report_html_write(stream, &show);
+}
+
+static void write_diff(struct sn_stream *stream)
+{
+    SN_AUTO(sn_profile_free) struct sn_profile *before = shop(100);
+    SN_AUTO(sn_profile_free) struct sn_profile *after = shop(190);
+    add_stack(before, 0, BASKET "Shop.Core!Shop.Baskets|Basket.Recount", 400, 0);
+    add_stack(after, 0, BASKET "Shop.Core!Shop.Baskets|Basket.Audit", 300, 0);
+    struct sn_diff_html_options options = {.title_before = "monday.nettrace",
+                                           .title_after = "tuesday.nettrace",
+                                           .view = "CPU",
+                                           .column = "cpu",
+                                           .duration_before_ns = 10000ull * MS,
+                                           .duration_after_ns = 10000ull * MS};
+    sn_diff_html_write(stream, before, after, &options);
+}
+
 static bool write_page(struct sn_stream *stream, const char *kind)
 {
     SN_AUTO(sn_profile_free) struct sn_profile *profile = NULL;
@@ -232,6 +449,10 @@ static bool write_page(struct sn_stream *stream, const char *kind)
         write_profile(stream, profile = large(100000), "large.nettrace");
     else if (strcmp(kind, "huge") == 0)
         write_profile(stream, profile = large(250000), "huge.nettrace");
+    else if (strcmp(kind, "report") == 0)
+        write_report(stream);
+    else if (strcmp(kind, "diff") == 0)
+        write_diff(stream);
     else
         return false;
     return true;
@@ -242,6 +463,7 @@ int main(int count, char **arguments)
     SN_AUTO(sn_stream_done) struct sn_stream stream;
     struct sonde_error err = {0};
     int fd = STDOUT_FILENO;
+    (void)setlocale(LC_ALL, ""); /* of whoever runs it: no page may depend on it */
     sn_stream_init(&stream, sn_stream_to_fd, &fd);
     if (count != 2 || !write_page(&stream, arguments[1]) || sn_stream_finish(&stream, &err)) {
         (void)fprintf(stderr, "browser_page: %s\n",

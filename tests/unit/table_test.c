@@ -86,7 +86,7 @@ static uint64_t next_random(uint64_t *seed)
     return *seed;
 }
 
-static void random_puts_agree_with_a_plain_array(void **state)
+static void random_puts_and_removals_agree_with_a_plain_array(void **state)
 {
     (void)state;
     static uint64_t reference[4096]; /* by key; 0: not there */
@@ -100,11 +100,32 @@ static void random_puts_agree_with_a_plain_array(void **state)
             count += reference[key] == 0;
             reference[key] = next_random(&seed) | 1u;
             *sn_table_put(&table, wide) = reference[key];
+        } else if (next_random(&seed) % 3 == 0) {
+            count -= reference[key] != 0;
+            reference[key] = 0;
+            sn_table_remove(&table, wide);
         }
         const uint64_t *found = sn_table_find(&table, wide);
         assert_true(reference[key] ? found && *found == reference[key] : !found);
         assert_int_equal(table.count, count);
     }
+    sn_table_done(&table);
+}
+
+static void what_is_taken_out_makes_room_under_the_ceiling(void **state)
+{
+    (void)state;
+    struct sn_table table = sn_table_with_limit(3);
+    sn_table_remove(&table, 1);
+    for (uint64_t key = 0; key < 1000; key++) {
+        *sn_table_put(&table, key) = key + 1;
+        sn_table_remove(&table, key - 2);
+        sn_table_remove(&table, key - 2);
+    }
+    assert_int_equal(table.count, 2);
+    assert_null(sn_table_find(&table, 997));
+    assert_int_equal(*sn_table_find(&table, 998), 999);
+    assert_int_equal(*sn_table_find(&table, 999), 1000);
     sn_table_done(&table);
 }
 
@@ -135,7 +156,8 @@ int main(void)
         cmocka_unit_test(the_smallest_and_largest_keys_are_keys_like_others),
         cmocka_unit_test(the_ceiling_refuses_new_keys_and_keeps_the_old),
         cmocka_unit_test(ids_addresses_and_high_bits_all_survive_growth),
-        cmocka_unit_test(random_puts_agree_with_a_plain_array),
+        cmocka_unit_test(random_puts_and_removals_agree_with_a_plain_array),
+        cmocka_unit_test(what_is_taken_out_makes_room_under_the_ceiling),
         cmocka_unit_test(clear_forgets_everything_and_keeps_the_memory),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

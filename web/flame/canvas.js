@@ -139,20 +139,35 @@ export class FlameCanvas {
         context.direction = "ltr";
         const first = Math.floor(this.scroller.scrollTop / ROW);
         const last = Math.min(this.tree.depth - 1, Math.ceil((this.scroller.scrollTop + this.height) / ROW));
-        for (let level = first; level <= last; level++)
-            this.drawLevel(level, level * ROW - this.scroller.scrollTop);
+        let nodes = [0];
+        for (let level = 0; level <= last && nodes.length; level++) {
+            if (level >= first)
+                this.drawLevel(nodes, level * ROW - this.scroller.scrollTop);
+            nodes = this.wideChildren(nodes);
+        }
         this.outline(this.hovered, 1);
         this.outline(this.selected, 2);
     }
 
-    drawLevel(level, y) {
-        const { start, total, levels } = this.tree;
+    /* Those in sight and wide enough. Siblings are sorted by width, so most are never looked at. */
+    wideChildren(nodes) {
+        const { start, total, firstChild } = this.tree;
+        const least = (NARROWEST * (this.to - this.from)) / this.width;
+        const wide = [];
+        for (const node of nodes) {
+            const end = this.tree.childrenEnd(node);
+            for (let n = firstChild[node]; n < end && total[n] >= least && start[n] < this.to; n++) {
+                if (start[n] + total[n] > this.from)
+                    wide.push(n);
+            }
+        }
+        return wide;
+    }
+
+    drawLevel(nodes, y) {
+        const { start, total } = this.tree;
         const scale = this.width / (this.to - this.from);
-        const least = NARROWEST / scale;
-        const end = levels[level + 1];
-        for (let n = this.tree.findInLevel(level, this.from); n < end && start[n] < this.to; n++) {
-            if (total[n] < least || start[n] + total[n] <= this.from)
-                continue;
+        for (const n of nodes) {
             const left = Math.max(0, (start[n] - this.from) * scale);
             const right = Math.min(this.width, (start[n] + total[n] - this.from) * scale);
             this.drawNode(n, left, y, right - left);

@@ -308,12 +308,12 @@ export class FlameGraph {
         this.element.classList.add("flame");
         this.element.replaceChildren(
             make("div", { class: "flame-bar", role: "toolbar", "aria-label": "Flame graph" },
-                make("label", { class: "flame-field", }, make("span", { text: "View" }), this.viewSelect),
+                make("label", { class: "flame-field" }, make("span", { text: "View" }), this.viewSelect),
                 this.threadLabel,
                 make("div", { class: "flame-choice", role: "group", "aria-label": "Order" }, ...this.orderButtons.values()),
                 this.colourLabel,
-                this.#makeSearch(),
-                make("div", { class: "flame-choice" }, this.backButton, this.resetButton)),
+                make("div", { class: "flame-choice" }, this.backButton, this.resetButton),
+                this.#makeSearch()),
             this.crumbs,
             make("div", { class: "flame-body" }, this.#makeGraph(), this.#makeTable()),
             this.tip, this.live);
@@ -375,7 +375,8 @@ export class FlameGraph {
     #fillThreads() {
         const rows = this.profile.rows;
         const totals = new Float64Array(this.profile.threads.length);
-        rows.values[this.view.column].forEach((value, i) => { totals[rows.thread[i]] += value; });
+        if (totals.length)
+            rows.values[this.view.column].forEach((value, i) => { totals[rows.thread[i]] += value; });
         const whole = totals.reduce((sum, value) => sum + value, 0);
         const order = [...totals.keys()].filter((t) => totals[t] > 0 || t === this.thread).sort((a, b) => totals[b] - totals[a]);
         const options = order.map((t) => {
@@ -410,7 +411,7 @@ export class FlameGraph {
         if (!this.profile.isDiff)
             return columns;
         const change = self.map((value, f) => this.#changeOf(value, this.#baseSums.self[f]).change);
-        return [{ key: "change", label: "Change of self", values: change, isSigned: true }, ...columns];
+        return [{ key: "change", label: "Change", values: change, isSigned: true }, ...columns];
     }
 
     #fillTable() {

@@ -27,10 +27,13 @@ function threeDigits(value) {
     return value >= 9.995 ? value.toFixed(1) : value.toFixed(2);
 }
 
-function scaled(value, step, units) {
+const TIMES = ["ns", "µs", "ms", "s"];
+const SIZES = ["B", "KB", "MB", "GB", "TB"];
+
+function scaled(value, units) {
     let unit = 0;
-    while (Math.abs(value) >= step * 0.9995 && unit + 1 < units.length) {
-        value /= step;
+    while (value >= 999.5 && unit + 1 < units.length) {
+        value /= 1000;
         unit++;
     }
     return `${threeDigits(value)} ${units[unit]}`;
@@ -40,17 +43,22 @@ function scaled(value, step, units) {
 export function formatValue(value, unit) {
     if (value < 0)
         return `−${formatValue(-value, unit)}`;
-    if (unit === "ns/s")
-        return `${scaled(value, 1000, ["ns", "µs", "ms", "s"])} per s`;
-    if (unit === "bytes/s")
-        return `${scaled(value, 1000, ["B", "KB", "MB", "GB", "TB"])} per s`;
-    if (unit === "count/s")
-        return `${threeDigits(value)} per s`;
-    if (unit === "bytes")
-        return value < 1000 ? `${formatCount(value)} B` : scaled(value, 1000, ["B", "KB", "MB", "GB", "TB"]);
-    if (unit === "ns")
-        return value === 0 ? "0" : scaled(value, 1000, ["ns", "µs", "ms", "s"]);
-    return formatCount(value);
+    if (value === 0)
+        return "0";
+    switch (unit) {
+    case "ns":
+        return scaled(value, TIMES);
+    case "bytes":
+        return value < 1000 ? `${formatCount(value)} B` : scaled(value, SIZES);
+    case "ns/s":
+        return `${scaled(value, TIMES)}/s`;
+    case "bytes/s":
+        return `${scaled(value, SIZES)}/s`;
+    case "count/s":
+        return `${threeDigits(value)}/s`;
+    default:
+        return formatCount(value);
+    }
 }
 
 export function formatPercent(part, whole) {

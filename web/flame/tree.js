@@ -1,9 +1,10 @@
 /* Profiles as the page gets them, and the trees one can draw of them. No DOM in here.
  *
- * A profile: { views: [{ name, label, unit }], threads: [{ id, name }], modules: [text], spaces: [text],
+ * A profile: { views: [{ name, label, unit, scale }], threads: [{ id, name }], modules: [text], spaces: [text],
  *   frames: { name, detail, module, space, kind, flags, source }   columns, one entry a frame
  *   nodes:  { parent, frame }                                      parents first; node 0 is the root
- *   rows:   { thread, node, values: [[...], ...] }                 what a thread spent in a node itself
+ *   rows:   { thread, node, values: [[...], ...] }                 what a thread spent in a node itself,
+ *                                                                  to be multiplied with the view's scale
  *   diff:   true where view 0 is "after" and view 1 "before" }
  */
 
@@ -56,10 +57,11 @@ export class Profile {
     /* Self and total of every node in one view, for one thread or (-1) all. */
     weigh(view, thread) {
         const values = this.rows.values[view];
+        const scale = this.views[view].scale;
         const self = new Float64Array(this.nodeCount);
         for (let i = 0; i < values.length; i++) {
             if (thread < 0 || this.rows.thread[i] === thread)
-                self[this.rows.node[i]] += values[i];
+                self[this.rows.node[i]] += values[i] * scale;
         }
         const total = Float64Array.from(self);
         for (let n = this.nodeCount - 1; n > 0; n--)
@@ -156,6 +158,10 @@ export class Tree {
                 this.levels.push(n);
         }
         this.levels.push(this.count);
+        for (const column of ["parent", "frame", "level", "firstChild"])
+            this[column] = Int32Array.from(this[column]);
+        for (const column of ["self", "total", "base", "start"])
+            this[column] = Float64Array.from(this[column]);
         return this;
     }
 
@@ -164,8 +170,7 @@ export class Tree {
     }
 
     childrenEnd(node) {
-        const next = this.firstChild[node + 1];
-        return next === undefined ? this.count : next;
+        return node + 1 < this.count ? this.firstChild[node + 1] : this.count;
     }
 
     /* The last node of a level that starts at or before `value`, or the level's first. */
@@ -207,13 +212,13 @@ export class Tree {
 }
 
 /* Unfolds a tree level by level. `groups[n]` is what the tree's node n is made of; `split` sorts a group
- * into the groups of its children: a Map from frame to { self, total, base, group }. */
+ * into the groups of its children: [{ frame, self, total, base, group }]. */
 function unfold(tree, rootGroup, split) {
     const groups = [rootGroup];
     const least = tree.total[0] * SMALLEST_SHARE;
     for (let n = 0; n < tree.count; n++) {
         const isTooSmall = tree.count > NODES_MAX && tree.total[n] < least;
-        const children = isTooSmall ? [] : [...split(groups[n], n).values()].filter((child) => child.total > 0);
+        const children = isTooSmall ? [] : split(groups[n], n).filter((child) => child.total > 0);
         tree.isCut ||= isTooSmall;
         tree.addChildren(n, children);
         for (const child of children)
@@ -238,34 +243,32 @@ function sumOf(nodes, values) {
 
 /* Who calls whom, from the outside in. With `frame`: from the calls of that method on. */
 export function calleeTree(profile, weights, base, frame = -1) {
-    const nodes = frame < 0 ? [0] : profile.outermostNodes(frame);
-    const split = (group) => {
-        const children = new Map();
-        for (const node of group) {
-            for (let c = profile.childStart[node]; c < profile.childStart[node + 1]; c++)
-                add(children, profile.childList[c]);
-        }
-        return children;
-    };
-    const add = (children, node) => {
-        const child = groupOf(children, profile.frame[node]);
-        child.self += weights.self[node];
-        child.total += weights.total[node];
-        child.base += base ? base.total[node] : 0;
-        child.group.push(node);
-    };
-    const root = { self: 0, total: sumOf(nodes, weights.total), base: sumOf(nodes, base?.total) };
-    if (frame < 0)
-        return unfold(new Tree(profile, { ...root, self: weights.self[0] }), nodes, split);
-    let isFirst = true; // the method itself is the one child of everything
-    return unfold(new Tree(profile, root), nodes, (group) => {
-        if (!isFirst)
-            return split(group);
-        isFirst = false;
-        const children = new Map();
-        nodes.forEach((node) => add(children, node));
-        return children;
+    const single = (node) => ({
+        frame: profile.frame[node], self: weights.self[node], total: weights.total[node],
+        base: base ? base.total[node] : 0, group: [node],
     });
+    const childrenOf = (node) => profile.childList.subarray(profile.childStart[node], profile.childStart[node + 1]);
+    const merge = (nodes) => {
+        const children = new Map();
+        for (const node of nodes) {
+            const child = groupOf(children, profile.frame[node]);
+            child.self += weights.self[node];
+            child.total += weights.total[node];
+            child.base += base ? base.total[node] : 0;
+            child.group.push(node);
+        }
+        return [...children.values()];
+    };
+    const split = (group) => (group.length === 1
+        ? Array.from(childrenOf(group[0]), single) // of different methods already
+        : merge(group.flatMap((node) => [...childrenOf(node)])));
+    if (frame < 0) {
+        const root = { self: weights.self[0], total: weights.total[0], base: base ? base.total[0] : 0 };
+        return unfold(new Tree(profile, root), [0], split);
+    }
+    const nodes = profile.outermostNodes(frame);
+    const root = { self: 0, total: sumOf(nodes, weights.total), base: sumOf(nodes, base?.total) };
+    return unfold(new Tree(profile, root), nodes, (group, n) => (n === 0 ? merge(group) : split(group)));
 }
 
 function nodesWithWeight(values, baseValues) {
@@ -299,6 +302,6 @@ export function callerTree(profile, weights, base, frame = -1) {
             child.self += node === 0 && frame < 0 ? values[leaf] : 0; // its callers spent it elsewhere
             child.group.push(profile.parent[at], leaf);
         }
-        return children;
+        return [...children.values()];
     });
 }

@@ -13,11 +13,13 @@
 #include "sink/aggregate/event_fields.h"
 #include "sink/aggregate/open_set.h"
 #include "sink/aggregate/work_topics.h"
+#include "symbol/methods.h"
 #include "symbol/names.h"
 
-#define OPEN_MAX   (1u << 20)
-#define KIND_MAX   1024u
-#define TEXT_LIMIT 8192u
+#define OPEN_MAX    (1u << 20)
+#define KIND_MAX    1024u
+#define TEXT_LIMIT  8192u
+#define MACHINE_MAX (1u << 18)
 
 #define TASKS        "System.Threading.Tasks.TplEventSource"
 #define ASYNC_PREFIX "Async: "
@@ -37,7 +39,8 @@ enum { STATUS_CANCELLED = 2, STATUS_ERROR = 3 };
 
 struct tasks {
     struct sn_sink sink;
-    struct sn_report *report;      /* borrows */
+    struct sn_report *report;      /* borrows, as below */
+    struct sn_methods *methods;    /* may be NULL */
     struct sn_open_set scheduled;  /* by task */
     struct sn_open_set running;    /* by task */
     struct sn_open_set blocked;    /* by thread and task */
@@ -235,20 +238,69 @@ static void count_blocked(struct tasks *tasks, uint64_t end_ns)
     }
 }
 
-/* "Async: <PlaceAsync>d__3" is what the compiler made of PlaceAsync. */
+/* The last part of a type's name, up to its type arguments: what an operation is called by. */
+static uint64_t hash_of_innermost(const char *type, size_t size)
+{
+    size_t end = 0;
+    while (end < size && type[end] != '[')
+        end++;
+    size_t start = end;
+    while (start > 0 && type[start - 1] != '+' && type[start - 1] != '.')
+        start--;
+    return sn_event_hash(0, type + start, end - start);
+}
+
+/* State machines that were compiled, by the name an operation goes by: index + 1 of a method, or
+ * UINT64_MAX where two types share it. */
+static void index_machines(const struct tasks *tasks, struct sn_table *machines)
+{
+    size_t count = tasks->methods ? sn_methods_count(tasks->methods) : 0;
+    for (size_t i = 0; i < count; i++) {
+        const struct sn_method *method = sn_methods_at(tasks->methods, i);
+        if (strcmp(method->name, "MoveNext") != 0 || !strchr(method->type, '+'))
+            continue;
+        uint64_t *place =
+            sn_table_put(machines, hash_of_innermost(method->type, strlen(method->type)));
+        if (!place)
+            return;
+        size_t common = strcspn(method->type, "[");
+        const struct sn_method *known =
+            *place && *place != UINT64_MAX ? sn_methods_at(tasks->methods, *place - 1) : NULL;
+        if (!*place)
+            *place = i + 1;
+        else if (known && (strcspn(known->type, "[") != common ||
+                           strncmp(known->type, method->type, common) != 0))
+            *place = UINT64_MAX;
+    }
+}
+
+/* "Async: <PlaceAsync>d__3" is what the compiler made of PlaceAsync; whose, the methods tell. */
+static const char *readable_name(struct tasks *tasks, const struct sn_table *machines,
+                                 const struct sn_task_kind *kind)
+{
+    const char *type = kind->operation + strlen(ASYNC_PREFIX);
+    const uint64_t *place = sn_table_find(machines, sn_event_hash(0, type, strlen(type)));
+    char *plain = NULL;
+    if (place && *place != UINT64_MAX) {
+        const char *whole = sn_methods_at(tasks->methods, *place - 1)->type;
+        plain = sn_arena_copy(&tasks->report->arena, whole, strcspn(whole, "["));
+    }
+    sn_buf_clear(&tasks->text);
+    sn_name_readable(&tasks->text, plain ? plain : type, "MoveNext");
+    return keep(tasks, sn_buf_string(&tasks->text));
+}
+
 static void name_kinds(struct tasks *tasks)
 {
     struct sn_task_report *report = &tasks->report->tasks;
+    struct sn_table machines = sn_table_with_limit(MACHINE_MAX);
+    if (report->count)
+        index_machines(tasks, &machines);
     for (size_t i = 0; i < report->count; i++) {
         struct sn_task_kind *kind = &report->kinds[i];
-        if (!kind->is_async) {
-            kind->name = kind->operation;
-            continue;
-        }
-        sn_buf_clear(&tasks->text);
-        sn_name_readable(&tasks->text, kind->operation + strlen(ASYNC_PREFIX), "MoveNext");
-        kind->name = keep(tasks, sn_buf_string(&tasks->text));
+        kind->name = kind->is_async ? readable_name(tasks, &machines, kind) : kind->operation;
     }
+    sn_table_done(&machines);
 }
 
 static int most_time_first(const void *left, const void *right)
@@ -300,6 +352,7 @@ struct sn_sink *sn_tasks_make(const struct sn_aggregate_context *context, struct
     }
     *tasks = (struct tasks){.sink.ops = &ops,
                             .report = context->report,
+                            .methods = context->methods,
                             .scheduled = sn_open_set_with_limit(OPEN_MAX),
                             .running = sn_open_set_with_limit(OPEN_MAX),
                             .blocked = sn_open_set_with_limit(OPEN_MAX),

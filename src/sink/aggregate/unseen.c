@@ -14,7 +14,7 @@ struct runtime_thread {
 
 /* What the runtime's own threads do; the first that fits. */
 static const struct runtime_thread runtime_threads[] = {
-    {".NET EventPipe", "[runtime: sampling and writing events]", true},
+    {".NET EventPipe", "[runtime: writing events]", true},
     {".NET Server GC", "[runtime: garbage collector]", false},
     {".NET BGC", "[runtime: background garbage collector]", false},
     {".NET BgGC", "[runtime: background garbage collector]", false},
@@ -57,10 +57,13 @@ void sn_unseen_add(struct sn_report *report, const struct sn_cpu_slices *cpu,
     const struct runtime_thread *known = runtime_thread(thread->name);
     uint64_t ran = ran_between(cpu, thread, first_ns, last_ns);
     uint64_t unseen = ran > assigned_ns ? ran - assigned_ns : 0;
-    report->cpu_ns += ran > assigned_ns ? ran : assigned_ns;
+    if (known->is_tracing) { /* not the program's own: told apart, in no list */
+        report->tracing_cpu_ns += unseen;
+        report->cpu_ns += assigned_ns;
+        return;
+    }
+    report->cpu_ns += assigned_ns + unseen;
     report->unseen_cpu_ns += unseen;
-    if (known->is_tracing)
-        report->tracing_cpu_ns += ran;
     if (!unseen)
         return;
     struct sn_frame frame = {.name = known->work,

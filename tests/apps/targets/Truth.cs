@@ -1,6 +1,7 @@
-// Threads that know best what they spent: truth [seconds=3]
+// Threads that know best what they spent: truth [seconds=3] [alone=0]
 //
-// Each measures its own CPU time with the kernel's clock of its thread and prints it at the end:
+// An async loop that computes Fibonacci numbers and eight sleepers; unless they are to be alone, also a burner, one
+// that compresses in native code, one that computes and sleeps in turn, and some in line for a lock. Each measures its own CPU time with the kernel's clock of its thread and prints it at the end:
 //   cpu thread=<id> name=<name> ns=<nanoseconds>
 using System.IO.Compression;
 using System.Runtime.CompilerServices;
@@ -17,15 +18,21 @@ internal static class Truth
     public static void Start(Stage stage)
     {
         stage.SetDefault("seconds", 3);
-        Measure(stage, "managed", () => Every(stage, 0, () => Spin(5)));
-        Measure(stage, "native", () => Every(stage, 0, Compress));
-        Measure(stage, "alternating", () => Every(stage, 20, () => Alternate(5)));
+        if (stage.Number("alone", 0) == 0)
+            StartOthers(stage);
         Measure(stage, "fibonacci", () => AwaitLoop(stage));
-        Measure(stage, "holder", () => Every(stage, 0, HoldGate));
-        for (int i = 0; i < 2; i++)
-            Measure(stage, $"waiter-{i}", () => Every(stage, 0, EnterGate));
         for (int i = 0; i < Sleepers; i++)
-            Measure(stage, $"sleeper-{i}", () => Every(stage, 30, () => { }));
+            Measure(stage, $"sleeper-{i}", () => Every(stage, 250, () => { }));
+    }
+
+    private static void StartOthers(Stage stage)
+    {
+        Measure(stage, "managed", () => Every(stage, 0, Churn));
+        Measure(stage, "native", () => Every(stage, 20, Compress));
+        Measure(stage, "alternating", () => Every(stage, 20, Mix));
+        Measure(stage, "holder", () => Every(stage, 5, HoldGate));
+        for (int i = 0; i < 2; i++)
+            Measure(stage, $"waiter-{i}", () => Every(stage, 5, EnterGate));
     }
 
     private static void Measure(Stage stage, string name, Action body) => stage.Spawn(name, () =>
@@ -45,31 +52,28 @@ internal static class Truth
         }
     }
 
-    private static void Spin(int milliseconds)
-    {
-        for (long end = Environment.TickCount64 + milliseconds; Environment.TickCount64 < end;)
-            Churn();
-    }
-
-    /// <summary>The burner's own, so that no other thread computes in it.</summary>
+    /// <summary>The burner's own, so that no other thread computes in it; some milliseconds.</summary>
     [MethodImpl(MethodImplOptions.NoInlining)]
     private static void Churn()
     {
-        for (int i = 0; i < 20_000; i++)
-            s_sink = s_sink * 31 + i;
+        ulong state = 88172645463325252;
+        for (int i = 0; i < 2_000_000; i++)
+        {
+            state ^= state << 13;
+            state ^= state >> 7;
+            state ^= state << 17;
+        }
+        s_sink += (long)state;
     }
 
-    private static void Alternate(int milliseconds)
-    {
-        for (long end = Environment.TickCount64 + milliseconds; Environment.TickCount64 < end;)
-            Mix();
-    }
-
+    /// <summary>About five milliseconds, between sleeps of twenty.</summary>
     [MethodImpl(MethodImplOptions.NoInlining)]
     private static void Mix()
     {
-        for (int i = 0; i < 20_000; i++)
-            s_sink = s_sink * 33 + i;
+        long state = s_sink;
+        for (int i = 0; i < 4_000_000; i++)
+            state = state * 33 + i;
+        s_sink = state;
     }
 
     /// <summary>Nearly all of it in a library that is not managed.</summary>
@@ -78,7 +82,7 @@ internal static class Truth
     {
         var input = new byte[1 << 16];
         new Random(1).NextBytes(input);
-        Array.ForEach(new int[4], _ => BrotliEncoder.TryCompress(input, new byte[1 << 17], out int _, 9, 22));
+        BrotliEncoder.TryCompress(input, new byte[1 << 17], out int _, 9, 22);
     }
 
     /// <summary>Between awaits it goes on wherever the pump takes it: here always to its own thread.</summary>
@@ -93,7 +97,7 @@ internal static class Truth
     {
         while (!stage.IsStopping)
         {
-            s_sink += await ComputeFibonacciAsync(24);
+            s_sink += await ComputeFibonacciAsync(29);
             await Task.Delay(10);
         }
     }
@@ -111,28 +115,48 @@ internal static class Truth
     {
         lock (s_gate)
             Thread.Sleep(20);
-        Thread.Sleep(5);
     }
 
     private static void EnterGate()
     {
         lock (s_gate)
             Thread.Sleep(1);
-        Thread.Sleep(5);
     }
 
-    /// <summary>Runs what awaits continue with on one thread, so that it can know its CPU time.</summary>
+    /// <summary>
+    /// Runs what awaits continue with on one thread, so that it can know its CPU time. It waits without the spinning
+    /// of the library's own queues, which is CPU time too.
+    /// </summary>
     private sealed class Pump : SynchronizationContext
     {
-        private readonly System.Collections.Concurrent.BlockingCollection<Action> _queue = [];
+        private readonly Queue<(SendOrPostCallback Callback, object? State)> _queue = [];
 
-        public override void Post(SendOrPostCallback callback, object? state) => _queue.Add(() => callback(state));
+        public override void Post(SendOrPostCallback callback, object? state)
+        {
+            lock (_queue)
+            {
+                _queue.Enqueue((callback, state));
+                Monitor.Pulse(_queue);
+            }
+        }
 
         public void RunUntil(Task done)
         {
-            done.ContinueWith(_ => _queue.CompleteAdding(), TaskScheduler.Default);
-            foreach (Action next in _queue.GetConsumingEnumerable())
-                next();
+            while (!done.IsCompleted)
+            {
+                (SendOrPostCallback callback, object? state) = Take();
+                callback(state);
+            }
+        }
+
+        private (SendOrPostCallback, object?) Take()
+        {
+            lock (_queue)
+            {
+                while (_queue.Count == 0)
+                    Monitor.Wait(_queue);
+                return _queue.Dequeue();
+            }
         }
     }
 

@@ -1,0 +1,25 @@
+/* Two profiles as one page: a flame graph of what grew (red) and what shrank (blue). */
+#ifndef SN_DIFF_HTML_H
+#define SN_DIFF_HTML_H
+
+#include <stdint.h>
+
+struct sn_profile;
+struct sn_stream;
+
+struct sn_diff_html_options {
+    const char *title_before; /* the files' names */
+    const char *title_after;
+    const char *view;            /* "CPU", "wall time": for people */
+    const char *column;          /* of both profiles, by its name: "cpu" */
+    uint64_t duration_before_ns; /* numbers are compared per second; 0 counts as one */
+    uint64_t duration_after_ns;
+    const char *note; /* a caveat to be shown, or NULL */
+};
+
+/* Appends the whole page; failures stay in the stream. A profile without that column counts as
+ * empty. */
+void sn_diff_html_write(struct sn_stream *stream, const struct sn_profile *before,
+                        const struct sn_profile *after, const struct sn_diff_html_options *options);
+
+#endif

@@ -1,0 +1,234 @@
+#include "convert/report_html.h"
+
+#include <string.h>
+
+#include "base/buf.h"
+#include "base/clock.h"
+#include "base/own.h"
+#include "base/stream.h"
+#include "base/text.h"
+#include "convert/html_page.h"
+#include "convert/html_text.h"
+#include "convert/report_html_sections.h"
+#include "convert/report_show.h"
+#include "convert/report_text.h"
+#include "model/report.h"
+
+#define SUBTITLE_LIMIT 1024u
+
+/* --- the sections there are --- */
+
+struct section {
+    const char *name; /* as in sn_report_sections */
+    const char *title;
+    bool (*has)(const struct sn_report *report);
+    void (*write)(const struct sn_html_report *page);
+};
+
+static bool has_threads(const struct sn_report *report)
+{
+    return report->thread_count != 0;
+}
+
+static bool has_gc(const struct sn_report *report)
+{
+    return report->gc.event_count != 0;
+}
+
+static bool has_exceptions(const struct sn_report *report)
+{
+    return report->exceptions.event_count != 0;
+}
+
+static bool has_allocations(const struct sn_report *report)
+{
+    return report->allocations.event_count != 0;
+}
+
+static bool has_contention(const struct sn_report *report)
+{
+    return report->contention.event_count != 0;
+}
+
+static bool has_jit(const struct sn_report *report)
+{
+    return report->jit.event_count != 0;
+}
+
+static bool has_pool(const struct sn_report *report)
+{
+    return report->pool.event_count != 0;
+}
+
+static bool has_requests(const struct sn_report *report)
+{
+    return report->requests.event_count != 0;
+}
+
+static bool has_tasks(const struct sn_report *report)
+{
+    return report->tasks.event_count != 0;
+}
+
+static const struct section sections[] = {
+    {"requests", "Requests", has_requests, sn_report_html_requests},
+    {"gc", "Garbage collection", has_gc, sn_report_html_gc},
+    {"allocations", "Allocations", has_allocations, sn_report_html_allocations},
+    {"exceptions", "Exceptions", has_exceptions, sn_report_html_exceptions},
+    {"contention", "Lock contention", has_contention, sn_report_html_contention},
+    {"tasks", "Tasks", has_tasks, sn_report_html_tasks},
+    {"pool", "Thread pool", has_pool, sn_report_html_pool},
+    {"threads", "Threads", has_threads, sn_report_html_threads},
+    {"jit", "Compilation", has_jit, sn_report_html_jit},
+};
+
+#define SECTION_COUNT (sizeof(sections) / sizeof(*sections))
+
+static bool is_wanted(const struct sn_report_show *show, const char *name)
+{
+    const struct sn_report_section section = {.name = name};
+    return sn_report_shows(show, &section);
+}
+
+static bool is_shown(const struct section *section, const struct sn_report_show *show)
+{
+    return is_wanted(show, section->name) && section->has(show->report);
+}
+
+static void write_contents(struct sn_stream *stream, const struct sn_report_show *show)
+{
+    sn_buf_text(&stream->buf, "<nav class=contents aria-label=Sections>");
+    for (size_t i = 0; i < SECTION_COUNT; i++) {
+        if (is_shown(&sections[i], show))
+            sn_buf_format(&stream->buf, "<a href=\"#%s\">%s</a>", sections[i].name,
+                          sections[i].title);
+    }
+    sn_buf_text(&stream->buf, "</nav>\n");
+}
+
+static void write_sections(const struct sn_html_report *page, const struct sn_report_show *show)
+{
+    for (size_t i = 0; i < SECTION_COUNT; i++) {
+        if (!is_shown(&sections[i], show))
+            continue;
+        sn_buf_format(&page->stream->buf, "<section class=card id=%s><h2>%s</h2>\n",
+                      sections[i].name, sections[i].title);
+        sections[i].write(page);
+        sn_buf_text(&page->stream->buf, "</section>\n");
+        sn_stream_settle(page->stream);
+    }
+}
+
+/* --- what stands out --- */
+
+static void write_cpu_facts(struct sn_buf *out, const struct sn_report *report)
+{
+    char share[16];
+    sn_html_fact_ns(out, "CPU time", report->cpu_ns);
+    sn_html_fact_text(out, "of one core",
+                      sn_text_share(report->cpu_ns, report->duration_ns, share));
+    if (report->tracing_cpu_ns)
+        sn_html_fact_ns(out, "tracing cost besides", report->tracing_cpu_ns);
+    if (report->unseen_cpu_ns)
+        sn_html_fact_ns(out, "of that, the runtime's own", report->unseen_cpu_ns);
+}
+
+static void write_facts(struct sn_stream *stream, const struct sn_report_show *show)
+{
+    const struct sn_report *report = show->report;
+    struct sn_buf *out = &stream->buf;
+    char share[16];
+    sn_html_facts_begin(out);
+    sn_html_fact_ns(out, "duration", report->duration_ns);
+    if (report->cpu_truth == SN_CPU_KNOWN)
+        write_cpu_facts(out, report);
+    if (has_gc(report))
+        sn_html_fact_text(out, "paused by GC",
+                          sn_text_share(report->gc.pause_ns, report->duration_ns, share));
+    if (has_allocations(report))
+        sn_html_fact_bytes(out, "allocated", report->allocations.bytes);
+    sn_html_fact_count(out, "events", show->file->event_count);
+    if (show->file->lost_count)
+        sn_html_fact_count(out, "events lost", show->file->lost_count);
+    sn_html_facts_end(out);
+}
+
+static void write_notes(struct sn_stream *stream, const struct sn_report_show *show)
+{
+    const struct sn_report *report = show->report;
+    if (report->cpu_truth == SN_CPU_NO_RECORD)
+        sn_html_page_note(stream,
+                          "Wall time, not CPU time: there is no CPU record beside the trace, "
+                          "so threads that wait count like threads that run.");
+    else if (report->cpu_truth == SN_CPU_BAD_RECORD)
+        sn_html_page_note(stream,
+                          report->cpu_note ? report->cpu_note : "the CPU record is unusable");
+    if (show->file->lost_count)
+        sn_html_page_note(stream,
+                          "The runtime lost events while it was traced: all numbers here are "
+                          "too small.");
+    if (show->file->damage_count)
+        sn_html_page_note(stream, "Parts of the file are damaged; this is what could be read.");
+    if (show->file->is_cut)
+        sn_html_page_note(stream, "The file ends in the middle: the trace was cut off.");
+}
+
+static const char *file_name(const char *path)
+{
+    const char *slash = strrchr(path, '/');
+    return slash ? slash + 1 : path;
+}
+
+static void write_headline(struct sn_stream *stream, const struct sn_report_show *show)
+{
+    SN_AUTO(sn_buf_done) struct sn_buf subtitle = sn_buf_with_limit(SUBTITLE_LIMIT);
+    char text[32];
+    if (show->file->pid)
+        sn_buf_format(&subtitle, "process %u, ", show->file->pid);
+    if (show->file->start_utc_ns)
+        sn_buf_format(&subtitle, "%s, ", sn_clock_rfc3339(show->file->start_utc_ns, text));
+    sn_buf_format(&subtitle, "NetTrace %u, ", show->file->format);
+    sn_buf_text(&subtitle, sn_text_bytes(show->file->byte_count, text));
+    sn_html_page_begin(stream, file_name(show->file->path), sn_buf_string(&subtitle));
+    write_facts(stream, show);
+    write_notes(stream, show);
+}
+
+/* --- the flame graph of all that has stacks --- */
+
+static void write_flame(struct sn_stream *stream, const struct sn_report_show *show)
+{
+    const struct sn_report *report = show->report;
+    const struct sn_html_profile all[] = {
+        {.profile = report->samples, .column = report->cpu_truth == SN_CPU_KNOWN ? 0 : 1},
+        {.profile = report->allocations.profile,
+         .labels = {"Allocated bytes", "Allocation samples"}},
+        {.profile = report->exceptions.profile,
+         .labels = {"Exceptions", "Exceptions, time to catch"}},
+        {.profile = report->contention.profile,
+         .labels = {"Lock waits, time", "Lock waits, count"}},
+    };
+    static const char *const names[] = {"methods", "allocations", "exceptions", "contention"};
+    struct sn_html_profile shown[sizeof(all) / sizeof(*all)];
+    size_t count = 0;
+    for (size_t i = 0; i < sizeof(all) / sizeof(*all); i++) {
+        if (all[i].profile && all[i].profile->row_count && is_wanted(show, names[i]))
+            shown[count++] = all[i];
+    }
+    if (count)
+        sn_html_page_flame(stream, shown, count);
+}
+
+void sn_report_html_write(struct sn_stream *stream, const struct sn_report_show *show)
+{
+    struct sn_html_report page = {
+        .stream = stream,
+        .report = show->report,
+        .row_count = show->count,
+    };
+    write_headline(stream, show);
+    write_contents(stream, show);
+    write_flame(stream, show);
+    write_sections(&page, show);
+    sn_html_page_end(stream);
+}

@@ -1,0 +1,299 @@
+/* Pages: what stands in them, and that no name of a trace can get out of its place. */
+#include "check.h"
+
+#include <locale.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/buf.h"
+#include "base/own.h"
+#include "base/stream.h"
+#include "convert/diff_html.h"
+#include "convert/formats.h"
+#include "convert/html_assets.h"
+#include "convert/html_text.h"
+#include "convert/report_html.h"
+#include "convert/report_show.h"
+#include "model/profile.h"
+#include "model/report.h"
+
+#define PAGE_LIMIT (16u << 20)
+#define DATA_BEGIN "<script type=application/json id=profile-data>"
+
+static int collect(void *user, const void *bytes, size_t size, struct sonde_error *err)
+{
+    (void)err;
+    sn_buf_append(user, bytes, size);
+    return SONDE_OK;
+}
+
+static struct sn_profile *new_profile(void)
+{
+    static const struct sn_column columns[] = {
+        {"cpu", SN_UNIT_NS}, {"wall", SN_UNIT_NS}, {"wait", SN_UNIT_NS}};
+    struct sn_profile *profile = NULL;
+    assert_int_equal(sn_profile_new(columns, 3, &profile, NULL), SONDE_OK);
+    return profile;
+}
+
+static void add(struct sn_profile *profile, uint64_t thread_id, const char *name, uint64_t cpu,
+                uint64_t wall)
+{
+    struct sn_frame frame = {.name = name,
+                             .full_name = name,
+                             .module = "App",
+                             .name_space = "",
+                             .is_framework = strncmp(name, "System.", 7) == 0};
+    uint32_t node = sn_profile_node(profile, 0, sn_profile_frame(profile, &frame));
+    uint32_t thread = sn_profile_thread(profile, 1, thread_id, "worker");
+    sn_profile_add(profile, thread, node, (const uint64_t[SN_COLUMN_MAX]){cpu, wall});
+}
+
+static const char *write_profile(struct sn_buf *out, const struct sn_profile *profile,
+                                 const struct sn_format_options *options)
+{
+    struct sn_stream stream;
+    sn_stream_init(&stream, collect, out);
+    sn_format_find("html")->write(&stream, profile, options);
+    assert_int_equal(sn_stream_finish(&stream, NULL), SONDE_OK);
+    sn_stream_done(&stream);
+    assert_false(out->failed);
+    return sn_buf_string(out);
+}
+
+/* The data of a page, as a string of its own. */
+static char *data_of(const char *page)
+{
+    const char *begin = strstr(page, DATA_BEGIN);
+    assert_non_null(begin);
+    begin += strlen(DATA_BEGIN);
+    const char *end = strstr(begin, "</script>");
+    assert_non_null(end);
+    return strndup(begin, (size_t)(end - begin));
+}
+
+static void text_is_escaped(void **state)
+{
+    static const char *const cases[][2] = {
+        {"plain", "plain"},
+        {"", ""},
+        {"<script>alert(1)</script>", "&lt;script&gt;alert(1)&lt;/script&gt;"},
+        {"a&b \"c\" 'd'", "a&amp;b &quot;c&quot; &#39;d&#39;"},
+        {"\x1b[31m", "\\x1b[31m"},
+        {"a\nb\tc", "a\\x0ab\\x09c"},
+        {"\xE2\x80\xAE<", "\\u{202e}&lt;"},
+        {"\xFF<", "\\xff&lt;"},
+        {"\xC3\xA4", "\xC3\xA4"},
+    };
+    (void)state;
+    for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+        SN_AUTO(sn_buf_done) struct sn_buf out = sn_buf_with_limit(4096);
+        sn_html_text(&out, cases[i][0]);
+        assert_string_equal(sn_buf_string(&out), cases[i][1]);
+    }
+}
+
+/* At any length a cut leaves whole characters and whole escapes. */
+static void long_text_is_cut_between_characters(void **state)
+{
+    (void)state;
+    char text[1101];
+    for (size_t shift = 0; shift < 4; shift++) {
+        SN_AUTO(sn_buf_done) struct sn_buf out = sn_buf_with_limit(1u << 16);
+        memset(text, 'a', sizeof(text));
+        for (size_t i = shift; i + 3 < sizeof(text); i += 3)
+            memcpy(text + i, "\xE2\x82\xAC", 3); /* the euro */
+        text[sizeof(text) - 1] = '\0';
+        sn_html_text(&out, text);
+        const char *shown = sn_buf_string(&out);
+        assert_null(strstr(shown, "\\x"));
+        assert_true(strlen(shown) <= 1003);
+        assert_string_equal(shown + strlen(shown) - 3, "…");
+    }
+}
+
+static void data_is_the_profile(void **state)
+{
+    (void)state;
+    SN_AUTO(sn_profile_free) struct sn_profile *profile = new_profile();
+    SN_AUTO(sn_buf_done) struct sn_buf out = sn_buf_with_limit(PAGE_LIMIT);
+    add(profile, 7, "A.B", 5, 9);
+    add(profile, 8, "System.C", 0, 3);
+    add(profile, 7, "A.B", 1, 1);
+    struct sn_format_options options = {.title = "t", .view = "wall time", .column = 1};
+    SN_AUTO(sn_free) char *data = data_of(write_profile(&out, profile, &options));
+    /* The asked view first, and no view in which there is nothing. */
+    assert_string_equal(
+        data,
+        "{\"profiles\":[{\"views\":[{\"name\":\"wall\",\"label\":\"Wall time\",\"unit\":\"ns\","
+        "\"scale\":1},{\"name\":\"cpu\",\"label\":\"CPU time\",\"unit\":\"ns\",\"scale\":1}],"
+        "\"threads\":[{\"id\":7,\"name\":\"worker\"},{\"id\":8,\"name\":\"worker\"}],"
+        "\"frames\":{\"name\":[\"A.B\",\"System.C\"],\"detail\":[\"\",\"\"],\"module\":[0,0],"
+        "\"space\":[0,0],\"kind\":[0,0],\"flags\":[0,1]},\"modules\":[\"App\"],\"spaces\":[\"\"],"
+        "\"nodes\":{\"parent\":[0,0,0],\"frame\":[0,0,1]},\"rows\":{\"thread\":[0,1],"
+        "\"node\":[1,2],\"values\":[[10,3],[6,0]]},\"diff\":false}]}");
+}
+
+static void no_name_ends_the_data(void **state)
+{
+    static const char *const names[] = {"</script><script>alert(1)</script>", "<!--<script>", "<",
+                                        "a<b<c<"};
+    (void)state;
+    SN_AUTO(sn_profile_free) struct sn_profile *profile = new_profile();
+    SN_AUTO(sn_buf_done) struct sn_buf out = sn_buf_with_limit(PAGE_LIMIT);
+    for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++)
+        add(profile, i, names[i], 1, 1);
+    struct sn_format_options options = {.title = names[0], .view = "CPU", .note = names[1]};
+    const char *page = write_profile(&out, profile, &options);
+    SN_AUTO(sn_free) char *data = data_of(page);
+    assert_null(strchr(data, '<'));
+    assert_non_null(strstr(data, "\\u003c/script>\\u003cscript>alert(1)\\u003c/script>"));
+    assert_non_null(strstr(page, "<h1><bdi>&lt;/script&gt;&lt;script&gt;alert(1)"));
+    assert_non_null(strstr(page, "<p class=note>&lt;!--&lt;script&gt;</p>"));
+}
+
+static void full_names_and_one_tree_can_be_asked_for(void **state)
+{
+    (void)state;
+    SN_AUTO(sn_profile_free) struct sn_profile *profile = new_profile();
+    SN_AUTO(sn_buf_done) struct sn_buf out = sn_buf_with_limit(PAGE_LIMIT);
+    struct sn_frame frame = {
+        .name = "Short", .full_name = "Long(int32)", .module = "", .name_space = ""};
+    uint32_t node = sn_profile_node(profile, 0, sn_profile_frame(profile, &frame));
+    sn_profile_add(profile, sn_profile_thread(profile, 1, 1, ""), node,
+                   (const uint64_t[SN_COLUMN_MAX]){1});
+    struct sn_format_options options = {
+        .title = "", .view = "CPU", .full_names = true, .merge_threads = true};
+    SN_AUTO(sn_free) char *data = data_of(write_profile(&out, profile, &options));
+    assert_non_null(strstr(data, "\"name\":[\"Long(int32)\"],\"detail\":[\"\"]"));
+    assert_non_null(strstr(data, "\"threads\":[]"));
+    assert_non_null(strstr(data, "\"rows\":{\"thread\":[]"));
+}
+
+/* The policy names the two pieces of the page and nothing else, and they are in it unchanged. */
+static void policy_is_strict(void **state)
+{
+    (void)state;
+    SN_AUTO(sn_profile_free) struct sn_profile *profile = new_profile();
+    SN_AUTO(sn_buf_done) struct sn_buf out = sn_buf_with_limit(PAGE_LIMIT);
+    struct sn_format_options options = {.title = "t", .view = "CPU"};
+    const char *page = write_profile(&out, profile, &options);
+    SN_AUTO(sn_buf_done) struct sn_buf policy = sn_buf_with_limit(4096);
+    sn_buf_format(&policy, "default-src 'none'; script-src '%s'; style-src '%s';",
+                  sn_html_script.hash, sn_html_style.hash);
+    assert_non_null(strstr(page, sn_buf_string(&policy)));
+    assert_null(strstr(page, "unsafe"));
+    assert_int_equal(strlen(sn_html_script.hash), strlen("sha256-") + 44);
+    assert_non_null(memmem(out.bytes, out.size, sn_html_script.bytes, sn_html_script.size));
+    assert_non_null(memmem(out.bytes, out.size, sn_html_style.bytes, sn_html_style.size));
+    /* Neither piece can end its own element. */
+    assert_null(memmem(sn_html_script.bytes, sn_html_script.size, "</script", 8));
+    assert_null(memmem(sn_html_style.bytes, sn_html_style.size, "</style", 7));
+}
+
+static void differences_are_per_second(void **state)
+{
+    (void)state;
+    SN_AUTO(sn_profile_free) struct sn_profile *before = new_profile();
+    SN_AUTO(sn_profile_free) struct sn_profile *after = new_profile();
+    SN_AUTO(sn_buf_done) struct sn_buf out = sn_buf_with_limit(PAGE_LIMIT);
+    add(before, 1, "Same", 1000, 0);
+    add(before, 2, "Gone", 3, 0);
+    add(after, 9, "New", 40, 0);
+    add(after, 9, "Same", 4000, 0);
+    struct sn_diff_html_options options = {.title_before = "<a>",
+                                           .title_after = "b",
+                                           .view = "CPU",
+                                           .column = "cpu",
+                                           .duration_before_ns = 1000000000,
+                                           .duration_after_ns = 4000000000};
+    struct sn_stream stream;
+    sn_stream_init(&stream, collect, &out);
+    sn_diff_html_write(&stream, before, after, &options);
+    assert_int_equal(sn_stream_finish(&stream, NULL), SONDE_OK);
+    sn_stream_done(&stream);
+    SN_AUTO(sn_free) char *data = data_of(sn_buf_string(&out));
+    assert_non_null(strstr(data, "\"name\":[\"Same\",\"Gone\",\"New\"]"));
+    assert_non_null(strstr(data, "\"node\":[1,2,3]"));
+    /* After, then before, in thousandths. */
+    assert_non_null(strstr(data, "\"values\":[[1000000,0,10000],[1000000,3000,0]]"));
+    assert_non_null(strstr(data, "\"unit\":\"ns/s\",\"scale\":0.001}"));
+    assert_non_null(strstr(data, "\"diff\":true"));
+}
+
+static void write_report(struct sn_buf *out)
+{
+    SN_AUTO(sn_report_free) struct sn_report *report = NULL;
+    struct sn_stream stream;
+    assert_int_equal(sn_report_new(&report, NULL), SONDE_OK);
+    report->cpu_truth = SN_CPU_NO_RECORD;
+    report->duration_ns = 2500000000;
+    report->samples = new_profile();
+    add(report->samples, 1, "A.B", 5, 9);
+    report->gc.event_count = 1;
+    report->gc.total_count = 1;
+    report->gc.pause_ns = 1230000;
+    report->gc.heap_max_bytes = 2345678;
+    sn_series_add(&report->gc.pauses, 1230000);
+    const struct sn_file_facts file = {
+        .path = "/a/<x>.nettrace", .format = 4, .byte_count = 1234567, .lost_count = 3};
+    const struct sn_report_show show = {.report = report, .file = &file, .count = 10};
+    sn_stream_init(&stream, collect, out);
+    sn_report_html_write(&stream, &show);
+    assert_int_equal(sn_stream_finish(&stream, NULL), SONDE_OK);
+    sn_stream_done(&stream);
+}
+
+static void reports_say_what_is_missing(void **state)
+{
+    (void)state;
+    SN_AUTO(sn_buf_done) struct sn_buf out = sn_buf_with_limit(PAGE_LIMIT);
+    write_report(&out);
+    const char *page = sn_buf_string(&out);
+    assert_non_null(strstr(page, "<title>&lt;x&gt;.nettrace</title>"));
+    assert_non_null(strstr(page, "Wall time, not CPU time"));
+    assert_non_null(strstr(page, "The runtime lost events"));
+    assert_non_null(strstr(page, "<dt>largest heap<dd>2.3 MB"));
+    assert_non_null(strstr(page, "<section class=card id=gc>"));
+    assert_null(strstr(page, "<section class=card id=exceptions>"));
+    assert_null(strstr(page, "<dt>CPU time"));
+    /* Without a record the first view is wall time. */
+    assert_non_null(strstr(page, "\"views\":[{\"name\":\"wall\""));
+}
+
+static void a_foreign_locale_changes_nothing(void **state)
+{
+    static const char *const names[] = {"de_DE.UTF-8", "de_DE.utf8", "fr_FR.UTF-8", "ps_AF.UTF-8"};
+    (void)state;
+    bool found = false;
+    SN_AUTO(sn_buf_done) struct sn_buf plain = sn_buf_with_limit(PAGE_LIMIT);
+    write_report(&plain);
+    for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++) {
+        if (!setlocale(LC_ALL, names[i]))
+            continue;
+        found = true;
+        SN_AUTO(sn_buf_done) struct sn_buf local = sn_buf_with_limit(PAGE_LIMIT);
+        write_report(&local);
+        assert_string_equal(sn_buf_string(&local), sn_buf_string(&plain));
+    }
+    (void)setlocale(LC_ALL, "C");
+    if (!found)
+        skip();
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(text_is_escaped),
+        cmocka_unit_test(long_text_is_cut_between_characters),
+        cmocka_unit_test(data_is_the_profile),
+        cmocka_unit_test(no_name_ends_the_data),
+        cmocka_unit_test(full_names_and_one_tree_can_be_asked_for),
+        cmocka_unit_test(policy_is_strict),
+        cmocka_unit_test(differences_are_per_second),
+        cmocka_unit_test(reports_say_what_is_missing),
+        cmocka_unit_test(a_foreign_locale_changes_nothing),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
