@@ -39,6 +39,7 @@ struct sonde_profile_options {
     int view;               /**< enum sonde_view */
     bool with_lines;        /**< look up source lines in portable PDBs where they are at hand */
     const char *cpu_record; /**< the CPU record; NULL: the trace's name with ".cpu" */
+    bool with_events;       /**< SONDE_VIEW_THREAD_TIME: events of EventSources count as samples */
 };
 
 /** What kind of thing a frame stands for. */

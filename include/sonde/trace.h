@@ -40,7 +40,7 @@ struct sonde_trace_options {
     void *cancel_user;    /**< what that gets */
     bool no_cpu_record;   /**< do not write OUTPUT.cpu beside it */
     bool hide_child_io;   /**< a launched program gets no input, and its output goes nowhere */
-    bool leave_suspended; /**< do not resume a launched runtime: somebody else will */
+    bool leave_suspended; /**< do not let a runtime that waits for us run: somebody else will */
 };
 
 /** Numbers of one trace, so far. */
@@ -82,6 +82,11 @@ int sonde_tracer_add(struct sonde_tracer *tracer, uint32_t pid,
 /** Starts a program that waits at its first instruction until its session is open, then lets it
  * run. `argv` ends with NULL. Other .NET processes it starts are let run at once. */
 int sonde_tracer_launch(struct sonde_tracer *tracer, char *const argv[],
+                        const struct sonde_trace_options *options, struct sonde_error *err);
+
+/** Waits at a port of its own until a program that somebody else starts with
+ * DOTNET_DiagnosticPorts=`path` connects to it, opens its session, then lets it run. */
+int sonde_tracer_listen(struct sonde_tracer *tracer, const char *path,
                         const struct sonde_trace_options *options, struct sonde_error *err);
 
 /** A descriptor that is readable when there is something to do; for poll(2) and the like. */

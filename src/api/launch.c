@@ -21,8 +21,8 @@
 #define LOOK_EVERY_NS    (100ull * SN_NS_PER_MS)
 
 struct sn_launch {
-    pid_t child;
-    int status; /* -1 while it runs */
+    pid_t child; /* 0: others started it */
+    int status;  /* -1 while it runs */
     bool is_resumed;
     struct sn_ipc_port *port;
     struct sn_ipc_route route;
@@ -138,7 +138,7 @@ static int spawn(struct sn_launch *launch, char *const argv[],
 static int wait_for_runtime(struct sn_launch *launch, const char *name,
                             const struct sonde_trace_options *options, struct sonde_error *err)
 {
-    uint64_t deadline = sn_clock_deadline(ARRIVE_WITHIN_NS);
+    uint64_t deadline = launch->child ? sn_clock_deadline(ARRIVE_WITHIN_NS) : UINT64_MAX;
     while (sn_clock_monotonic_ns() < deadline) {
         if (options->is_cancelled && options->is_cancelled(options->cancel_user))
             return sn_fail(err, SONDE_E_GONE, 0, "stopped before a .NET runtime started in '%s'",
@@ -158,20 +158,20 @@ static int wait_for_runtime(struct sn_launch *launch, const char *name,
                    name);
 }
 
-int sn_launch_new(char *const argv[], const struct sonde_trace_options *options,
-                  struct sn_launch **ret_launch, struct sn_ipc_route *ret_route,
-                  struct sonde_error *err)
+static struct sn_launch *new_launch(void)
 {
     struct sn_launch *launch = calloc(1, sizeof(*launch));
-    if (!launch)
-        return sn_fail(err, SONDE_E_NOMEM, 0, "no memory to start '%s'", argv[0]);
-    launch->status = -1;
-    launch->input = -1;
-    int rc = sn_ipc_port_new(NULL, &launch->port, err);
-    if (rc == SONDE_OK)
-        rc = spawn(launch, argv, options, err);
-    if (rc == SONDE_OK)
-        rc = wait_for_runtime(launch, argv[0], options, err);
+    if (launch) {
+        launch->status = -1;
+        launch->input = -1;
+    }
+    return launch;
+}
+
+/* Hands it on when all is well, else ends it. */
+static int hand_over(struct sn_launch *launch, int rc, struct sn_launch **ret_launch,
+                     struct sn_ipc_route *ret_route)
+{
     if (rc != SONDE_OK) {
         sn_launch_free(launch);
         return rc;
@@ -179,6 +179,39 @@ int sn_launch_new(char *const argv[], const struct sonde_trace_options *options,
     *ret_launch = launch;
     *ret_route = launch->route;
     return SONDE_OK;
+}
+
+int sn_launch_new(char *const argv[], const struct sonde_trace_options *options,
+                  struct sn_launch **ret_launch, struct sn_ipc_route *ret_route,
+                  struct sonde_error *err)
+{
+    struct sn_launch *launch = new_launch();
+    if (!launch)
+        return sn_fail(err, SONDE_E_NOMEM, 0, "no memory to start '%s'", argv[0]);
+    int rc = sn_ipc_port_new(NULL, &launch->port, err);
+    if (rc == SONDE_OK)
+        rc = spawn(launch, argv, options, err);
+    if (rc == SONDE_OK)
+        rc = wait_for_runtime(launch, argv[0], options, err);
+    return hand_over(launch, rc, ret_launch, ret_route);
+}
+
+int sn_launch_await(const char *path, const struct sonde_trace_options *options,
+                    struct sn_launch **ret_launch, struct sn_ipc_route *ret_route,
+                    struct sonde_error *err)
+{
+    struct sn_launch *launch = new_launch();
+    if (!launch)
+        return sn_fail(err, SONDE_E_NOMEM, 0, "no memory to listen at '%s'", path);
+    int rc = sn_ipc_port_new(path, &launch->port, err);
+    if (rc == SONDE_OK)
+        rc = wait_for_runtime(launch, path, options, err);
+    return hand_over(launch, rc, ret_launch, ret_route);
+}
+
+bool sn_launch_has_program(const struct sn_launch *launch)
+{
+    return launch->child > 0;
 }
 
 static void forget_resume(struct resume *resume)
@@ -213,7 +246,7 @@ void sn_launch_free(struct sn_launch *launch)
         sn_ipc_call_cancel(&launch->resumes->call);
         forget_resume(launch->resumes);
     }
-    if (!launch->is_resumed)
+    if (!launch->is_resumed && launch->child)
         end_program(launch);
     sn_ipc_port_free(launch->port);
     sn_close(launch->input);
@@ -254,7 +287,9 @@ int sn_launch_resume(struct sn_launch *launch, struct sn_loop *loop, struct sond
 {
     /* What the program itself starts must not look for our port: we may be gone by then. */
     const char *before = getenv(PORTS_VARIABLE);
-    int rc = sn_ipc_set_variable(&launch->route, PORTS_VARIABLE, before ? before : "", err);
+    int rc = SONDE_OK;
+    if (launch->child)
+        rc = sn_ipc_set_variable(&launch->route, PORTS_VARIABLE, before ? before : "", err);
     if (rc == SONDE_OK)
         rc = sn_ipc_resume(&launch->route, err);
     if (rc != SONDE_OK)
@@ -266,7 +301,7 @@ int sn_launch_resume(struct sn_launch *launch, struct sn_loop *loop, struct sond
 
 bool sn_launch_is_wrapped(const struct sn_launch *launch)
 {
-    return launch->route.target.pid != launch->child;
+    return launch->child && launch->route.target.pid != launch->child;
 }
 
 int sn_launch_status(struct sn_launch *launch)

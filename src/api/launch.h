@@ -1,4 +1,6 @@
-/* Starting a program so that its runtime waits for us at its first instruction. */
+/* Starting a program, or waiting for one, so that its runtime waits for us at its first
+ * instruction.
+ */
 #ifndef SN_API_LAUNCH_H
 #define SN_API_LAUNCH_H
 
@@ -16,6 +18,14 @@ struct sonde_error;
 int sn_launch_new(char *const argv[], const struct sonde_trace_options *options,
                   struct sn_launch **ret_launch, struct sn_ipc_route *ret_route,
                   struct sonde_error *err);
+
+/* Listens at `path` until a runtime connects: that of a program which others start. */
+int sn_launch_await(const char *path, const struct sonde_trace_options *options,
+                    struct sn_launch **ret_launch, struct sn_ipc_route *ret_route,
+                    struct sonde_error *err);
+
+/* Whether there is a program of ours that may end. */
+bool sn_launch_has_program(const struct sn_launch *launch);
 
 /* The program goes on, but one that was never resumed is ended. */
 void sn_launch_free(struct sn_launch *launch);

@@ -76,7 +76,8 @@ const struct sn_profile *sn_view_profile(const struct sn_report *report, int vie
     struct sn_report *lent = (struct sn_report *)(uintptr_t)report; /* only read below */
     const struct sn_profile *profile = *place_of(lent, views[view].topic);
     bool is_told = !views[view].needs_cpu || report->cpu_truth == SN_CPU_KNOWN;
-    return profile && profile->row_count && is_told ? profile : NULL;
+    bool has_rows = profile && (profile->row_count || view == SONDE_VIEW_THREAD_TIME);
+    return has_rows && is_told ? profile : NULL; /* a thread time of nothing is one, too */
 }
 
 /* --- reading --- */
@@ -124,7 +125,9 @@ int sonde_profile_read(const char *path, const struct sonde_profile_options *opt
         return sn_fail(err, SONDE_E_ARGUMENT, 0, "there is no view number %d", asked.view);
     SN_AUTO(sn_report_free) struct sn_report *report = NULL;
     struct sn_read_end end;
-    const struct sn_read_options reading = {.topic = views[asked.view].topic,
+    bool with_events = asked.with_events && asked.view == SONDE_VIEW_THREAD_TIME;
+    const struct sn_read_options reading = {.topic = with_events ? "thread-time-events"
+                                                                 : views[asked.view].topic,
                                             .with_lines = asked.with_lines,
                                             .cpu_record = asked.cpu_record};
     int rc = sn_read_report(path, &reading, &report, &end, err);

@@ -293,6 +293,20 @@ int sonde_tracer_launch(struct sonde_tracer *tracer, char *const argv[],
     return sn_tracer_add_route(tracer, &route, &known, launch, err);
 }
 
+int sonde_tracer_listen(struct sonde_tracer *tracer, const char *path,
+                        const struct sonde_trace_options *options, struct sonde_error *err)
+{
+    struct sonde_trace_options known;
+    int rc = read_options(options, &known, err);
+    struct sn_launch *launch = NULL;
+    struct sn_ipc_route route;
+    if (rc == SONDE_OK)
+        rc = sn_launch_await(path, &known, &launch, &route, err);
+    if (rc != SONDE_OK)
+        return rc;
+    return sn_tracer_add_route(tracer, &route, &known, launch, err);
+}
+
 /* --- running --- */
 
 static void end_trace(struct sn_trace *trace)
@@ -341,7 +355,8 @@ static void look_again(struct sn_timer *timer)
  * we stay. */
 static bool waits_for_child(struct sn_trace *trace)
 {
-    if (!trace->launch || trace->stop_cause[0] || sn_launch_status(trace->launch) >= 0)
+    if (!trace->launch || !sn_launch_has_program(trace->launch) || trace->stop_cause[0] ||
+        sn_launch_status(trace->launch) >= 0)
         return false;
     uint64_t now = sn_clock_monotonic_ns();
     if (!trace->child_deadline_ns)

@@ -174,7 +174,8 @@ const char *sn_text_exact_real(double value, char to[32])
 {
     for (int digits = 15; digits <= 17; digits++) {
         (void)snprintf(to, 32, "%.*g", digits, value);
-        if (memcmp(&(double){strtod(to, NULL)}, &value, sizeof(value)) == 0)
+        double again = strtod(to, NULL);
+        if (!(again < value) && !(again > value))
             break;
     }
     return with_point(to);

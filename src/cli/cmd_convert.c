@@ -303,7 +303,7 @@ static int run(const void *given, const struct sn_operands *operands)
 {
     struct sonde_error err = {0};
     struct job job = {.arguments = given, .file.fd = -1, .err = &err};
-    if (check_arguments(given, operands, &job.target, &err) != SONDE_OK)
+    if (check_arguments(given, operands, &job.target, &err) != SONDE_OK || !job.target.name)
         return sn_command_fail(&err);
     SN_AUTO(sn_buf_done) struct sn_buf name = sn_buf_with_limit(NAME_LIMIT);
     job.input = operands->words[0];

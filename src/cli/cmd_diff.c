@@ -1,8 +1,8 @@
 /* sonde diff: what grew and what shrank between two traces, and whether that is too much. */
 #include "cli/commands.h"
 
-#include <math.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "base/buf.h"
 #include "base/err.h"
@@ -36,7 +36,7 @@ static const struct sn_option options[] = {
     {0, "fail-if", SN_OPTION_LIST, offsetof(struct arguments, conditions), "CONDITION",
      "exit with 1 if this holds: 'cpu(Shop.*) > +10%'; may be repeated"},
     {0, "html", SN_OPTION_TEXT, offsetof(struct arguments, html), "FILE",
-     "write a page with a differential flame graph as well"},
+     "a page with a flame graph of what grew and shrank, beside the text"},
     {0, "json", SN_OPTION_FLAG, offsetof(struct arguments, json), NULL,
      "one JSON object, with every method"},
     SN_OPTIONS_END,
@@ -254,9 +254,50 @@ static void write_json(const struct sn_diff *diff, struct sn_buf *out)
     sn_json_close(&json);
 }
 
-static int show(const struct job *job)
+struct page {
+    struct sn_out_file file;
+    struct sonde_error *err;
+};
+
+static int write_page(void *user, const void *bytes, size_t size)
+{
+    struct page *page = user;
+    return sn_out_file_write(&page->file, bytes, size, page->err);
+}
+
+static bool is_same_file(const char *left, const char *right)
+{
+    struct stat a;
+    struct stat b;
+    return stat(left, &a) == 0 && stat(right, &b) == 0 && a.st_dev == b.st_dev &&
+           a.st_ino == b.st_ino;
+}
+
+static int make_page(struct job *job)
+{
+    const char *path = job->arguments->html;
+    struct page page = {.file.fd = -1, .err = &job->err};
+    if (is_same_file(path, job->paths[0]))
+        return sn_fail(&job->err, SONDE_E_ARGUMENT, 0, "'%s' is one of the traces", path);
+    int rc = sn_out_file_open(&page.file, path, job->paths[1], &job->err);
+    if (rc == SONDE_OK)
+        rc = sonde_comparison_write_html(job->comparisons[job->view], NULL, write_page, &page,
+                                         &job->err);
+    if (rc == SONDE_OK)
+        rc = sn_out_file_finish(&page.file, &job->err);
+    sn_out_file_close(&page.file);
+    return rc;
+}
+
+/* A page on standard output leaves no room for text there. */
+static int show(struct job *job)
 {
     const struct sn_diff diff = diff_of(job);
+    const char *html = job->arguments->html;
+    if (html && make_page(job) != SONDE_OK)
+        return sn_command_fail(&job->err);
+    if (html && strcmp(html, "-") == 0)
+        return exit_code(job);
     if (!job->arguments->json) {
         sn_diff_print(&diff);
         return exit_code(job);
@@ -264,27 +305,6 @@ static int show(const struct job *job)
     SN_AUTO(sn_buf_done) struct sn_buf out = sn_buf_with_limit(OUTPUT_LIMIT);
     write_json(&diff, &out);
     return sn_terminal_flush(&out) ? exit_code(job) : SN_EXIT_FAILED;
-}
-
-/* --- the page --- */
-
-static int write_out(void *user, const void *bytes, size_t size)
-{
-    struct sonde_error err = {0}; /* the library says that writing failed */
-    return sn_out_file_write(user, bytes, size, &err);
-}
-
-static int write_page(struct job *job)
-{
-    const char *path = job->arguments->html;
-    if (!path)
-        return SONDE_OK;
-    SN_AUTO(sn_out_file_close) struct sn_out_file file = {.fd = -1};
-    int rc = sn_out_file_open(&file, path, job->paths[0], &job->err);
-    if (rc == SONDE_OK)
-        rc = sonde_comparison_write_html(job->comparisons[job->view], job->paths[1], write_out,
-                                         &file, &job->err);
-    return rc == SONDE_OK ? sn_out_file_finish(&file, &job->err) : rc;
 }
 
 static int run(const void *given, const struct sn_operands *operands)
@@ -309,8 +329,6 @@ static int run(const void *given, const struct sn_operands *operands)
     int rc = compare_shown(&job);
     if (rc == SONDE_OK)
         rc = test_conditions(&job);
-    if (rc == SONDE_OK)
-        rc = write_page(&job);
     sn_patience_end();
     return rc == SONDE_OK ? show(&job) : sn_command_fail(&job.err);
 }

@@ -97,7 +97,11 @@ static size_t read_rows(const struct sonde_process_list *list, struct row *rows)
         if (!process->is_reachable)
             continue;
         sn_dotnet_process_read(process->pid, &rows[count].process);
-        read_arguments(&rows[count++]);
+        read_arguments(&rows[count]);
+        if (!rows[count].process.path[0])
+            (void)snprintf(rows[count].process.path, sizeof(rows[count].process.path), "%s",
+                           "[Elevated process - cannot determine path]");
+        count++;
     }
     qsort(rows, count, sizeof(*rows), by_name);
     return count;

@@ -26,7 +26,10 @@
 #define DEFAULT_OUTPUT "default"
 
 #define DEFAULT_PROFILES "dotnet-common,dotnet-sampled-thread-time"
-#define NAMES_RUNDOWN    0x80020139ull
+/* What a program that is not there or may not be run makes sonde say. */
+#define NOT_STARTED "cannot start"
+
+#define NAMES_RUNDOWN 0x80020139ull
 
 enum buffering { BUFFERING_DROP, BUFFERING_BLOCK };
 
@@ -56,8 +59,9 @@ struct arguments {
 struct collection {
     const struct arguments *arguments;
     char **child;
-    uint32_t pid;        /* 0 when a program is launched */
+    uint32_t pid;        /* 0 when a program is launched or waited for */
     const char *process; /* what "Process" shows */
+    struct sn_buf port;  /* the path of one */
     struct sn_buf output;
     bool is_quiet;
     bool has_status; /* status lines stand on the terminal */
@@ -142,21 +146,20 @@ static int find_by_socket(const char *path, uint32_t *ret_pid)
     return SN_DOTNET_OK;
 }
 
-/* "PATH,connect"; a port of our own to wait at is not offered. */
-static int resolve_port(const char *port, uint32_t *ret_pid)
+/* "PATH,connect" names who listens there; "PATH,listen", or the path alone, is where to wait. */
+static int resolve_port(struct collection *collection)
 {
+    const char *port = collection->arguments->port;
     const char *comma = strrchr(port, ',');
-    SN_AUTO(sn_free) char *path = strndup(port, comma ? (size_t)(comma - port) : strlen(port));
-    if (!path)
-        return sn_dotnet_fail(SN_DOTNET_UNKNOWN, "Out of memory.");
+    SN_AUTO(sn_free) char *given = strndup(port, comma ? (size_t)(comma - port) : strlen(port));
+    sn_dotnet_full_path(&collection->port, given ? given : "");
+    const char *path = sn_buf_string(&collection->port);
     if (comma && strcmp(comma + 1, "connect") == 0)
-        return find_by_socket(path, ret_pid);
+        return find_by_socket(path, &collection->pid);
     if (comma && strcmp(comma + 1, "listen") != 0)
         return sn_dotnet_fail(SN_DOTNET_TRACING, "A port ends with ',connect' or ',listen': %s",
                               port);
-    return sn_dotnet_fail(SN_DOTNET_TRACING,
-                          "To wait at a port for a program is not offered by sonde: start the "
-                          "program with 'dotnet-trace collect -- COMMAND'.");
+    return SN_DOTNET_OK;
 }
 
 /* Checks that the process is named in one way only. */
@@ -198,6 +201,11 @@ static int resolve(struct collection *collection)
     if (code == SN_DOTNET_OK && has(arguments->name))
         code = find_by_name(arguments->name, &collection->pid);
     return code;
+}
+
+static bool waits_at_port(const struct collection *collection)
+{
+    return has(collection->arguments->port) && !collection->pid;
 }
 
 /* --- the stopping event --- */
@@ -336,8 +344,10 @@ static int tell_failure(void *user, const struct sonde_error *err)
     const struct collection *collection = user;
     int code = err->status == SONDE_E_DENIED || err->status == SONDE_E_REFUSED ? SN_DOTNET_SESSION
                                                                                : SN_DOTNET_TRACING;
-    if (collection->child && err->system_error)
-        code = SN_DOTNET_ARGUMENT; /* it could not be started */
+    if (waits_at_port(collection) && err->status == SONDE_E_GONE)
+        return SN_DOTNET_OK; /* told to stop before anybody came */
+    if (collection->child && strncmp(err->text, NOT_STARTED, strlen(NOT_STARTED)) == 0)
+        code = SN_DOTNET_ARGUMENT;
     return sn_dotnet_fail(code, "%s", err->text);
 }
 
@@ -366,6 +376,9 @@ static int tell_finished(void *user, const struct sonde_tracer *tracer, bool was
     sonde_tracer_stats(tracer, 0, &stats);
     if (strcmp(stats.stop_cause, "stopping event") == 0)
         tell_stopping(user, tracer);
+    if (stats.status != SONDE_OK && stats.status != SONDE_E_GONE &&
+        stats.status != SONDE_E_TRUNCATED)
+        return sn_dotnet_fail(SN_DOTNET_TRACING, "%s", stats.message);
     say(collection, "\nTrace completed.");
     int format = collection->arguments->format;
     if (format != SN_DOTNET_NETTRACE) {
@@ -455,7 +468,8 @@ static int trace(struct collection *collection, const struct sn_dotnet_session *
     bool hands_over_io = collection->child && arguments->show_child_io == SN_NET_ON;
     struct sn_trace_run run = {
         .pids = {collection->pid},
-        .pid_count = collection->child ? 0 : 1,
+        .pid_count = collection->pid ? 1 : 0,
+        .port = waits_at_port(collection) ? sn_buf_string(&collection->port) : NULL,
         .command = collection->child,
         .output = sn_buf_string(&collection->output),
         .duration_ns = arguments->duration_ns,
@@ -474,31 +488,43 @@ static int trace(struct collection *collection, const struct sn_dotnet_session *
     return sn_trace_run(&run);
 }
 
+/* A process that is reached through a port is called what the port is called. */
+static int name_port(struct collection *collection)
+{
+    int code = resolve_port(collection);
+    const char *path = sn_buf_string(&collection->port);
+    const char *slash = strrchr(path, '/');
+    collection->process = slash ? slash + 1 : path;
+    return code;
+}
+
 /* What the file is named after, and "Process" shows. */
 static int name_process(struct collection *collection, struct sn_dotnet_process *process)
 {
+    collection->process = process->path;
+    if (has(collection->arguments->port))
+        return name_port(collection);
     if (collection->child) {
         collection->process = collection->child[0];
         return SN_DOTNET_OK;
     }
-    int code = SN_DOTNET_OK;
-    const char *path = collection->arguments->port;
-    const char *slash = has(path) ? strrchr(path, '/') : NULL;
-    const char *port = slash ? slash + 1 : path;
-    if (has(path))
-        code = resolve_port(path, &collection->pid);
-    if (code != SN_DOTNET_OK)
-        return code;
     sn_dotnet_process_read(collection->pid, process);
     if (!process->name[0])
         return sn_dotnet_fail(SN_DOTNET_TRACING,
                               "Process with an Id of %" PRIu32 " is not running.", collection->pid);
     if (!process->path[0])
         (void)snprintf(process->path, sizeof(process->path), "Process%" PRIu32, collection->pid);
-    collection->process = process->path;
-    if (has(collection->arguments->port)) /* it is called what its port is called */
-        (void)snprintf(process->path, sizeof(process->path), "%.*s", (int)strcspn(port, ","), port);
     return SN_DOTNET_OK;
+}
+
+static void print_waiting(struct collection *collection)
+{
+    const char *path = sn_buf_string(&collection->port);
+    (void)printf(
+        "Waiting for connection on %s\nStart an application with the following environment "
+        "variable: DOTNET_DiagnosticPorts=%s\n",
+        path, path);
+    (void)fflush(stdout);
 }
 
 static int collect(struct collection *collection, struct sn_dotnet_session *session)
@@ -521,6 +547,8 @@ static int collect(struct collection *collection, struct sn_dotnet_session *sess
     if (code != SN_DOTNET_OK)
         return code;
     choose_output(collection);
+    if (waits_at_port(collection))
+        print_waiting(collection);
     return trace(collection, session);
 }
 
@@ -530,9 +558,11 @@ static int run(const struct sn_net_line *line)
     SN_AUTO(sn_dotnet_session_done) struct sn_dotnet_session session = {0};
     struct collection collection = {.arguments = arguments,
                                     .child = line->child,
+                                    .port = sn_buf_with_limit(TEXT_LIMIT),
                                     .output = sn_buf_with_limit(TEXT_LIMIT),
                                     .is_quiet = arguments->show_child_io == SN_NET_ON};
     int code = collect(&collection, &session);
+    sn_buf_done(&collection.port);
     sn_buf_done(&collection.output);
     return code;
 }
@@ -563,7 +593,7 @@ static const struct sn_net_option options[] = {
     {"--clreventlevel", NULL, SN_NET_TEXT, AT(clr_level), NULL, false, "How verbose those are."},
     {"--name", "-n", SN_NET_TEXT, AT(name), NULL, false, "The process, by its name."},
     {"--diagnostic-port", "--dport", SN_NET_TEXT, AT(port), NULL, false,
-     "The process, by the socket of its diagnostic port: PATH,connect."},
+     "The process, by its diagnostic port: PATH,connect, or one to wait at: PATH[,listen]."},
     {"--show-child-io", NULL, SN_NET_SWITCH, AT(show_child_io), NULL, false,
      "Leave input and output to the launched program."},
     {"--resume-runtime", NULL, SN_NET_SWITCH, AT(resume_runtime), NULL, false,

@@ -223,15 +223,11 @@ static int run_top(const struct sn_net_line *line)
 {
     struct sonde_profile *profile = NULL;
     struct sonde_error err = {0};
-    struct sonde_profile_options options = {.size = sizeof(options),
-                                            .view = SONDE_VIEW_THREAD_TIME};
+    struct sonde_profile_options options = {
+        .size = sizeof(options), .view = SONDE_VIEW_THREAD_TIME, .with_events = true};
     if (!line->operand)
         return sn_dotnet_fail(SN_DOTNET_SESSION, "Which trace? Its name stands before topN.");
     int rc = sonde_profile_read(line->operand, &options, &profile, &err);
-    if (rc == SONDE_E_NOT_FOUND && !err.system_error) { /* no samples: nothing to list */
-        print_table(NULL, 0, line->arguments, 0);
-        return SN_DOTNET_OK;
-    }
     if (rc != SONDE_OK)
         return sn_dotnet_fail(SN_DOTNET_SESSION, "%s", err.text);
     report(profile, line->arguments);

@@ -33,8 +33,9 @@ static void show(int signal_number)
     size_t size = line_size;
     memcpy(line + size, digits + at, sizeof(digits) - at);
     size += sizeof(digits) - at;
-    memcpy(line + size, " s", 2);
-    ssize_t ignored = write(STDERR_FILENO, line, size + 2); /* only a courtesy */
+    line[size++] = ' ';
+    line[size++] = 's';
+    ssize_t ignored = write(STDERR_FILENO, line, size); /* only a courtesy */
     (void)ignored;
     errno = saved;
 }

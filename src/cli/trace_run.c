@@ -114,6 +114,8 @@ static int start_one(struct session *session, uint32_t pid, struct sonde_error *
     options.output = sn_buf_string(&output);
     options.is_cancelled = has_signal;
     options.cancel_user = session;
+    if (session->run->port)
+        return sonde_tracer_listen(session->tracer, session->run->port, &options, err);
     if (pid)
         return sonde_tracer_add(session->tracer, pid, &options, err);
     return sonde_tracer_launch(session->tracer, session->run->command, &options, err);
@@ -121,7 +123,7 @@ static int start_one(struct session *session, uint32_t pid, struct sonde_error *
 
 static int start_all(struct session *session, struct sonde_error *err)
 {
-    if (session->run->command)
+    if (session->run->command || session->run->port)
         return start_one(session, 0, err);
     for (size_t i = 0; i < session->run->pid_count; i++) {
         int rc = start_one(session, session->run->pids[i], err);

@@ -26,6 +26,7 @@ struct sn_trace_run {
     uint32_t pids[SN_TRACE_TARGETS_MAX];
     size_t pid_count;
     char *const *command; /* NULL: none */
+    const char *port;     /* wait there for a program; NULL: no */
     const char *output;   /* NULL: a name made of the process's */
     uint64_t duration_ns; /* 0: until stopped */
     bool json;

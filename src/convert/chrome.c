@@ -146,8 +146,10 @@ static void write_threads(struct writer *writer)
 {
     uint32_t count = 0;
     uint32_t *threads = sn_label_threads(writer->profile, writer->options->column, &count);
-    if (!threads)
+    if (!threads) {
         (void)sn_fail(&writer->stream->err, SONDE_E_NOMEM, 0, "no memory for a conversion");
+        return;
+    }
     if (writer->options->merge_threads)
         write_thread(writer, SN_NO_INDEX);
     for (uint32_t i = 0; i < count && !writer->options->merge_threads; i++)

@@ -12,6 +12,7 @@
 #include "model/profile.h"
 
 #define LABEL_LIMIT (4u << 20)
+#define SAFE_LIMIT  (32u << 20) /* a byte becomes \xNN at most, a character of three \u{NNNN} */
 
 struct writer {
     struct sn_stream *stream;
@@ -120,7 +121,7 @@ void sn_collapsed_write(struct sn_stream *stream, const struct sn_profile *profi
                             .profile = profile,
                             .options = options,
                             .label = sn_buf_with_limit(LABEL_LIMIT),
-                            .safe = sn_buf_with_limit(LABEL_LIMIT * 4)};
+                            .safe = sn_buf_with_limit(SAFE_LIMIT)};
     if (options->merge_threads)
         write_merged(&writer);
     for (size_t i = 0; i < profile->row_count && !options->merge_threads; i++)

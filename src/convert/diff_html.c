@@ -118,7 +118,7 @@ void sn_diff_html_write(struct sn_stream *stream, const struct sn_profile *befor
                         const struct sn_profile *after, const struct sn_diff_html_options *options)
 {
     SN_AUTO(sn_profile_free) struct sn_profile *merged = NULL;
-    if (merge_both(before, after, options, &merged, &stream->err) != SONDE_OK)
+    if (merge_both(before, after, options, &merged, &stream->err) != SONDE_OK || !merged)
         return;
     write_headline(stream, merged, options);
     struct sn_html_profile page = {

@@ -155,9 +155,11 @@ static void write_base64(struct sn_event_json *writer, struct sn_json *json, con
         uint32_t group = (uint32_t)bytes[at] << 16;
         group |= part > 1 ? (uint32_t)bytes[at + 1] << 8 : 0;
         group |= part > 2 ? bytes[at + 2] : 0u;
-        char four[4] = {letters[group >> 18], letters[group >> 12 & 63],
-                        part > 1 ? letters[group >> 6 & 63] : '=',
-                        part > 2 ? letters[group & 63] : '='};
+        char four[4] = {letters[group >> 18], letters[group >> 12 & 63], '=', '='};
+        if (part > 1)
+            four[2] = letters[group >> 6 & 63];
+        if (part > 2)
+            four[3] = letters[group & 63];
         sn_buf_append(&writer->scratch, four, sizeof(four));
     }
     sn_json_bytes(json, key, (const char *)writer->scratch.bytes, writer->scratch.size);
@@ -244,8 +246,10 @@ static void write_stack(struct sn_json *json, const struct sn_event *event)
         memcpy(&address, event->stack + (size_t)i * event->pointer_size, event->pointer_size);
         if (i)
             *to++ = ',';
-        memcpy(to, "\"0x", 3);
-        to = put_hex(to + 3, address, hex_digits(address));
+        *to++ = '"';
+        *to++ = '0';
+        *to++ = 'x';
+        to = put_hex(to, address, hex_digits(address));
         *to++ = '"';
     }
     if (start)

@@ -7,7 +7,7 @@
 #include "base/text.h"
 #include "convert/report_text.h"
 
-#define TEXT_MAX 1000u /* bytes; the whole name is in the data of the flame graph */
+#define TEXT_MAX ((size_t)1000) /* bytes; the whole name is in the data of the flame graph */
 
 static void append_escaped(struct sn_buf *out, char byte)
 {

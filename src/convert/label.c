@@ -1,6 +1,9 @@
 #include "convert/label.h"
 
+#include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/buf.h"
 #include "convert/formats.h"
@@ -20,6 +23,12 @@ void sn_label_frame(struct sn_buf *to, const struct sn_frame *frame,
 void sn_label_thread(struct sn_buf *to, const struct sn_profile_thread *thread)
 {
     bool has_name = thread->name && thread->name[0];
+    char id[24];
+    (void)snprintf(id, sizeof(id), "(%" PRIu64 ")", thread->thread_id);
+    if (has_name && strstr(thread->name, id)) { /* it says who it is itself */
+        sn_buf_text(to, thread->name);
+        return;
+    }
     sn_buf_text(to, has_name ? thread->name : "thread");
     sn_buf_text(to, has_name ? " (" : " ");
     sn_buf_decimal(to, thread->thread_id);

@@ -13,6 +13,7 @@
 
 #define HEADLINE_NAME 64u /* bytes of a name in a first line */
 #define INDENT        "  "
+#define OPEN_ROWS     5u
 #define LONG_WAIT_NS  (100u * SN_NS_PER_MS) /* a median wait that people notice */
 
 /* A name from outside, fit for a heading. */
@@ -417,13 +418,17 @@ void sn_report_text_requests(struct sn_text_report *page, const struct sn_report
 
 /* --- tasks --- */
 
-/* The kind with the oldest operation that has not ended; NULL for none. */
-static const struct sn_task_kind *oldest(const struct sn_task_report *tasks)
+/* The kind with the oldest operation that has not ended, after `last` in that order; NULL for none.
+ */
+static const struct sn_task_kind *next_oldest(const struct sn_task_report *tasks,
+                                              const struct sn_task_kind *last)
 {
     const struct sn_task_kind *found = NULL;
     for (size_t i = 0; i < tasks->count; i++) {
         const struct sn_task_kind *kind = &tasks->kinds[i];
-        if (kind->open_count && (!found || kind->oldest_ns > found->oldest_ns))
+        bool is_shown = last && (kind->oldest_ns > last->oldest_ns ||
+                                 (kind->oldest_ns == last->oldest_ns && kind <= last));
+        if (kind->open_count && !is_shown && (!found || kind->oldest_ns > found->oldest_ns))
             found = kind;
     }
     return found;
@@ -432,7 +437,7 @@ static const struct sn_task_kind *oldest(const struct sn_task_report *tasks)
 static void put_tasks_headline(struct sn_text_report *page, const struct sn_task_report *tasks)
 {
     SN_AUTO(sn_buf_done) struct sn_buf name = sn_buf_with_limit(1024);
-    const struct sn_task_kind *kind = oldest(tasks);
+    const struct sn_task_kind *kind = next_oldest(tasks, NULL);
     char operations[64];
     char open[32];
     char age[32];
@@ -495,6 +500,24 @@ static void put_kind(struct sn_text_report *page, const struct sn_task_kind *kin
     sn_text_end(page);
 }
 
+static void put_open(struct sn_text_report *page, const struct sn_task_report *tasks)
+{
+    static const char *const titles[] = {"OLDEST", "OPEN", NULL};
+    const struct sn_task_kind *kind = next_oldest(tasks, NULL);
+    if (!kind)
+        return;
+    put_titles(page, titles, 8, "NOT ENDED WHEN THE TRACE DID");
+    for (size_t i = 0; kind && i < least(OPEN_ROWS, page->count); i++) {
+        sn_text_words(page, SN_STYLE_NONE, INDENT);
+        sn_text_right_ns(page, kind->oldest_ns, 8);
+        sn_text_right_count(page, kind->open_count, 8);
+        sn_text_words(page, SN_STYLE_NONE, "  ");
+        sn_text_rest(page, SN_STYLE_NONE, kind->name);
+        sn_text_end(page);
+        kind = next_oldest(tasks, kind);
+    }
+}
+
 void sn_report_text_tasks(struct sn_text_report *page, const struct sn_report *report)
 {
     const struct sn_task_report *tasks = &report->tasks;
@@ -513,4 +536,5 @@ void sn_report_text_tasks(struct sn_text_report *page, const struct sn_report *r
     for (size_t i = 0; i < shown; i++)
         put_kind(page, &tasks->kinds[i]);
     put_more(page, shown, tasks->count, "operation");
+    put_open(page, tasks);
 }

@@ -122,8 +122,10 @@ static void write_profiles(struct writer *writer, struct sn_json *json)
     sn_json_array(json, "profiles");
     uint32_t count = 0;
     uint32_t *threads = sn_label_threads(writer->profile, writer->options->column, &count);
-    if (!threads)
+    if (!threads) {
         (void)sn_fail(&writer->stream->err, SONDE_E_NOMEM, 0, "no memory for a conversion");
+        return;
+    }
     bool is_one = writer->options->merge_threads || !count;
     if (is_one)
         write_profile(writer, json, SN_NO_INDEX);

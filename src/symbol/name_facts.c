@@ -37,7 +37,7 @@ bool sn_name_is_framework(const char *module, const char *name_space)
            strcmp(module, "netstandard") == 0;
 }
 
-/* The leaves that runtimes 8, 9 and 10 show of waiting threads (tests/interop/waits_test has each
+/* The leaves that runtimes 8, 9 and 10 show of waiting threads (tests/interop/folded_test has each
  * of them), and their neighbours: which of a chain of calls is the leaf changes with inlining.
  * Where a call into the kernel is compiled into its caller, or goes through a stub without a name,
  * the caller stands for it. Some of these also work before they wait; how long, the kernel's CPU

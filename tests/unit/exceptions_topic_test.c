@@ -149,6 +149,21 @@ static void what_leaves_a_finally_block_does_not_stay_behind(void **state)
     assert_int_equal(report->exceptions.unmatched_count, 1);
 }
 
+static void one_that_native_code_swallowed_is_forgotten(void **state)
+{
+    (void)state;
+    struct topic_trace *trace = BEGIN_TOPIC_TRACE(kinds);
+    add_throw(trace, 1, 1000, "Swallowed", PLAIN);
+    add_throw(trace, 1, 2000, "Next", PLAIN); /* not nested: nothing else is on its way */
+    add_event(trace, catch_start, 1, 2005);
+    add_event(trace, catch_stop, 1, 2010);
+    add_event(trace, catch_start, 1, 900000);
+    SN_AUTO(sn_report_free) struct sn_report *report = end_topic_trace(trace);
+    assert_int_equal(find(report, "Swallowed")->caught_count, 0);
+    assert_int_equal(report->exceptions.cost_ns, 5);
+    assert_int_equal(report->exceptions.unmatched_count, 1);
+}
+
 static void a_loss_ends_what_was_on_its_way(void **state)
 {
     (void)state;
@@ -238,6 +253,7 @@ int main(void)
         cmocka_unit_test(a_rethrow_is_not_a_throw),
         cmocka_unit_test(finally_blocks_and_filters_are_no_catches),
         cmocka_unit_test(what_leaves_a_finally_block_does_not_stay_behind),
+        cmocka_unit_test(one_that_native_code_swallowed_is_forgotten),
         cmocka_unit_test(a_loss_ends_what_was_on_its_way),
         cmocka_unit_test(hostile_events_do_no_harm),
         cmocka_unit_test(the_rest_goes_under_other_types),

@@ -148,6 +148,22 @@ static void a_background_collection_has_two_pauses(void **state)
     assert_int_equal(gc->unshared_pause_ns, 0);
 }
 
+static void one_announced_for_the_background_may_run_in_the_foreground(void **state)
+{
+    (void)state;
+    struct topic_trace *trace = BEGIN_TOPIC_TRACE(kinds);
+    add_suspend(trace, 1, 1000, FOR_GC);
+    add_start(trace, 1, 1010, 1, 2, BACKGROUND);
+    sn_buf_fill(&trace->payload, 0, 24);
+    sn_buf_u32(&trace->payload, 2); /* compacting, and not concurrent */
+    add_event(trace, history, 1, 1040);
+    add_stop(trace, 1, 1050, 1);
+    add_plain(trace, restarted, 1, 1060);
+    SN_AUTO(sn_report_free) struct sn_report *report = end_topic_trace(trace);
+    assert_true(report->gc.collections[0].is_compacting);
+    assert_int_equal(report->gc.collections[0].pause_ns, 60);
+}
+
 static void two_collections_share_a_pause(void **state)
 {
     (void)state;
@@ -257,6 +273,7 @@ int main(void)
         cmocka_unit_test(a_pause_belongs_to_the_collection_in_it),
         cmocka_unit_test(the_sampler_does_not_pause_anything),
         cmocka_unit_test(a_background_collection_has_two_pauses),
+        cmocka_unit_test(one_announced_for_the_background_may_run_in_the_foreground),
         cmocka_unit_test(two_collections_share_a_pause),
         cmocka_unit_test(missing_events_do_not_make_pauses),
         cmocka_unit_test(short_payloads_say_nothing),

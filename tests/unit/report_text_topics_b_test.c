@@ -118,6 +118,7 @@ static void tasks_begin_with_the_oldest_that_is_open(void **state)
                                          .blocked_ns = 5u * (uint64_t)SECOND}};
     assert_shows(&report,
                  "Tasks       12 async operations, 2 still open; oldest: Shop.CheckOut, 42.0 s\n");
+    assert_shows(&report, "    42.0 s       2  Shop.CheckOut\n");
     assert_shows(&report, "1 thread still blocked on a task, the longest for 5.00 s\n");
 }
 

@@ -47,7 +47,19 @@ export class FlameCanvas {
         this.to = tree.total[0];
         cancelAnimationFrame(this.animation);
         this.spacer.style.height = `${tree.depth * ROW + 2}px`;
+        this.levelsShown = 0;
+        this.width = this.scroller.clientWidth;
+        this.makeRoom(this.from, this.to);
         this.resize();
+    }
+
+    /* As high as what can be seen in a window, and never less than before: nothing jumps while one zooms. */
+    makeRoom(from, to) {
+        let levels = 0;
+        for (let nodes = [0]; nodes.length; nodes = this.wideChildren(nodes, from, to))
+            levels++;
+        this.levelsShown = Math.max(this.levelsShown, levels);
+        this.scroller.style.height = `${Math.min(this.tree.depth, this.levelsShown + 1) * ROW + 2}px`;
     }
 
     resize() {
@@ -67,6 +79,7 @@ export class FlameCanvas {
         const begin = { from: this.from, to: this.to, time: performance.now() };
         const end = { from: tree.start[node], to: tree.start[node] + tree.total[node] };
         this.zoomed = node;
+        this.makeRoom(end.from, end.to);
         this.reveal(node, true);
         cancelAnimationFrame(this.animation);
         const step = (now) => {
@@ -143,21 +156,21 @@ export class FlameCanvas {
         for (let level = 0; level <= last && nodes.length; level++) {
             if (level >= first)
                 this.drawLevel(nodes, level * ROW - this.scroller.scrollTop);
-            nodes = this.wideChildren(nodes);
+            nodes = this.wideChildren(nodes, this.from, this.to);
         }
         this.outline(this.hovered, 1);
         this.outline(this.selected, 2);
     }
 
     /* Those in sight and wide enough. Siblings are sorted by width, so most are never looked at. */
-    wideChildren(nodes) {
+    wideChildren(nodes, from, to) {
         const { start, total, firstChild } = this.tree;
-        const least = (NARROWEST * (this.to - this.from)) / this.width;
+        const least = (NARROWEST * (to - from)) / this.width;
         const wide = [];
         for (const node of nodes) {
             const end = this.tree.childrenEnd(node);
-            for (let n = firstChild[node]; n < end && total[n] >= least && start[n] < this.to; n++) {
-                if (start[n] + total[n] > this.from)
+            for (let n = firstChild[node]; n < end && total[n] >= least && start[n] < to; n++) {
+                if (start[n] + total[n] > from)
                     wide.push(n);
             }
         }

@@ -419,7 +419,7 @@ export class FlameGraph {
         const key = columns.find((column) => column.key === this.sort).values;
         for (const column of columns)
             column.largest = column.values.reduce((most, value) => Math.max(most, Math.abs(value)), 0);
-        const frames = [...key.keys()].filter((f) => Math.abs(key[f]) > 0 && (!this.matcher || this.matcher(f)))
+        const frames = [...key.keys()].filter((f) => columns.some(({ values }) => values[f]) && (!this.matcher || this.matcher(f)))
             .sort((a, b) => Math.abs(key[b]) - Math.abs(key[a])).slice(0, TABLE_ROWS);
         this.tableHead.replaceChildren(make("th", { scope: "col", text: "Method" }), ...columns.map((column) =>
             make("th", { scope: "col", "aria-sort": column.key === this.sort ? "descending" : "none" },
@@ -470,7 +470,8 @@ export class FlameGraph {
         });
         const shown = path.length > 6 ? [...path.slice(0, 1), -1, ...path.slice(-4)] : path;
         this.crumbs.replaceChildren(crumb(0, this.#rootName()), ...shown.map((node) => node < 0
-            ? make("span", { text: `… ${path.length - 5} more …` }) : crumb(node, this.describe(node).name)));
+            ? make("span", { text: `… ${path.length - 5} more …` }) : crumb(node, this.#aboutFrame(this.tree.frame[node]).short)));
+        this.crumbs.scrollLeft = this.crumbs.scrollWidth;
         this.backButton.disabled = this.history.length === 0;
         for (const [order, button] of this.orderButtons)
             button.setAttribute("aria-pressed", String(order === this.order && this.focusFrame < 0));

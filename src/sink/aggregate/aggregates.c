@@ -19,6 +19,7 @@ const struct sn_aggregate sn_aggregates[] = {
 };
 
 const struct sn_aggregate sn_extra_aggregates[] = {
-    {"thread-time", &sn_thread_time_request, false, sn_thread_time_sink},
+    {"thread-time", &sn_thread_time_request, true, sn_thread_time_sink},
+    {"thread-time-events", &sn_everything, true, sn_thread_time_events_sink},
     {0},
 };

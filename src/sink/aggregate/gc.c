@@ -314,12 +314,16 @@ static void take_heap_stats(struct gc *self, const struct sn_event *event, struc
     collection->promoted_bytes = promoted;
 }
 
-/* How a collection went, told right before its end. */
+/* How a collection went, told right before its end. One that was announced as a background one may
+ * have run in the foreground after all. */
 static void take_history(struct gc *self, const struct sn_event *event, struct sn_cursor *cur)
 {
     sn_cursor_skip(cur, sizeof(uint64_t) + 4 * sizeof(uint32_t));
     uint32_t mechanisms = sn_cursor_u32(cur);
-    struct running *running = latest_running(self, event->pid, mechanisms & MECHANISM_CONCURRENT);
+    bool is_background = mechanisms & MECHANISM_CONCURRENT;
+    struct running *running = latest_running(self, event->pid, is_background);
+    if (!running)
+        running = latest_running(self, event->pid, !is_background);
     if (cur->bad || !running || !(mechanisms & MECHANISM_COMPACTING))
         return;
     collection_of(self, running)->is_compacting = true;

@@ -30,16 +30,11 @@ static uint32_t take_slot(struct sn_open_set *set)
 struct sn_open *sn_open_set_begin(struct sn_open_set *set, uint64_t key, uint64_t time_ns)
 {
     uint64_t *slot = sn_table_put(&set->index, key);
-    if (!slot) {
-        set->dropped_count++;
+    if (!slot)
         return NULL;
-    }
-    if (*slot)
-        set->replaced_count++;
-    else
+    if (!*slot)
         *slot = take_slot(set);
     if (!*slot) {
-        set->dropped_count++;
         sn_table_remove(&set->index, key);
         return NULL;
     }

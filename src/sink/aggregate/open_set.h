@@ -26,9 +26,7 @@ struct sn_open_set {
     struct sn_open *items; /* owns */
     size_t count;          /* slots, used or free */
     size_t capacity;
-    uint32_t first_free;    /* index + 1 */
-    uint64_t dropped_count; /* refused by the ceiling or for want of memory */
-    uint64_t replaced_count;
+    uint32_t first_free; /* index + 1 */
 };
 
 static inline struct sn_open_set sn_open_set_with_limit(size_t limit)

@@ -13,7 +13,7 @@
 #include "sink/aggregate/work_topics.h"
 
 #define ADJUSTMENT_MAX 16384u
-#define QUEUED_MAX     (1u << 20)
+#define QUEUED_MAX     (1u << 18)
 
 #define FRAMEWORK_PROVIDER "System.Diagnostics.Eventing.FrameworkEventSource"
 

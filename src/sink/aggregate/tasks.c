@@ -16,7 +16,7 @@
 #include "symbol/methods.h"
 #include "symbol/names.h"
 
-#define OPEN_MAX    (1u << 20)
+#define OPEN_MAX    (1u << 18)
 #define KIND_MAX    1024u
 #define TEXT_LIMIT  8192u
 #define MACHINE_MAX (1u << 18)

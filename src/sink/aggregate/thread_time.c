@@ -21,6 +21,7 @@
 #define RUNTIME   "Microsoft-Windows-DotNETRuntime"
 #define SAMPLER   "Microsoft-DotNETCore-SampleProfiler"
 #define FRAMEWORK "System.Diagnostics.Eventing.FrameworkEventSource"
+#define TASKS     "System.Threading.Tasks.TplEventSource"
 #define EVENTPIPE "Microsoft-DotNETCore-EventPipe"
 
 #define THREAD_LIMIT 65536u
@@ -74,6 +75,7 @@ struct thread {
 
 struct thread_time {
     struct sn_sink sink;
+    bool with_events;
     struct sn_profile *profile; /* of the report */
     struct sn_frames *frames;
     struct thread *threads; /* owns */
@@ -180,16 +182,9 @@ static void begin(struct thread_time *time, struct thread *thread)
 {
     char name[40];
     (void)snprintf(name, sizeof(name), "Thread (%" PRIu64 ")", thread->thread_id);
-    thread->index = sn_profile_thread(time->profile, thread->pid, thread->thread_id, "Thread");
+    thread->index = sn_profile_thread(time->profile, thread->pid, thread->thread_id, "");
     thread->frame = stand_in(time->profile, name);
     thread->node = below_process(time, thread->frame);
-}
-
-/* The frame as TraceEvent calls it. */
-static uint32_t their_frame(struct sn_profile *profile, uint32_t frame)
-{
-    bool is_unknown = frame != SN_NO_INDEX && profile->frames[frame].kind == SN_FRAME_NATIVE;
-    return is_unknown ? stand_in(profile, "?!?") : frame;
 }
 
 /* A stack's node below the thread's own. Stacks are looked up without a thread first, so that each
@@ -215,13 +210,37 @@ static uint32_t below_thread(struct thread_time *time, struct thread *thread, ui
     }
     while (depth) {
         uint32_t next = time->path[--depth];
-        uint32_t frame = their_frame(time->profile, time->profile->nodes[next].frame);
-        node = sn_profile_node(time->profile, node, frame);
+        node = sn_profile_node(time->profile, node, time->profile->nodes[next].frame);
         known = sn_table_put(&time->places, thread_key | next);
         if (known)
             *known = node;
     }
     return node;
+}
+
+/* --- which events count --- */
+
+static bool is_wanted(const struct sn_schema *schema)
+{
+    for (size_t i = 0; i < sizeof(items) / sizeof(*items); i++) {
+        if (strcmp(schema->provider, items[i].provider) == 0 &&
+            (!items[i].name || strcmp(schema->name, items[i].name) == 0))
+            return true;
+    }
+    return false;
+}
+
+/* What TraceEvent takes for an EventSource's; of tasks there are too many, of the framework's only
+ * requests count. */
+static bool is_from_event_source(const struct sn_schema *schema)
+{
+    enum { FIRST_REQUEST = 140, LAST_REQUEST = 143, MANIFEST = 0xFFFE };
+    if (strncmp(schema->provider, RUNTIME, strlen(RUNTIME)) == 0 ||
+        strcmp(schema->provider, SAMPLER) == 0 || strcmp(schema->provider, TASKS) == 0 ||
+        schema->event_id == MANIFEST)
+        return false;
+    return strcmp(schema->provider, FRAMEWORK) != 0 ||
+           (schema->event_id >= FIRST_REQUEST && schema->event_id <= LAST_REQUEST);
 }
 
 /* --- samples --- */
@@ -255,10 +274,19 @@ static void close_stay(struct thread_time *time, struct thread *thread, uint64_t
 static bool is_on_cpu(const struct sn_event *event)
 {
     enum { MANAGED = 2 };
-    uint32_t mode = MANAGED; /* what is no sample was written by code that ran */
+    uint32_t mode = MANAGED; /* what the runtime wrote was written by code that ran */
+    if (is_from_event_source(event->schema))
+        return false;
     if (strcmp(event->schema->provider, SAMPLER) == 0 && event->payload_size >= sizeof(mode))
         memcpy(&mode, event->payload, sizeof(mode));
     return mode == MANAGED;
+}
+
+static uint32_t below_event(struct thread_time *time, uint32_t node, const struct sn_schema *schema)
+{
+    SN_AUTO(sn_buf_done) struct sn_buf name = sn_buf_with_limit(NAME_LIMIT);
+    sn_buf_format(&name, "EventName: %s/%s", schema->provider, schema->name);
+    return sn_profile_node(time->profile, node, stand_in(time->profile, sn_buf_string(&name)));
 }
 
 static int take_sample(struct thread_time *time, struct thread *thread,
@@ -268,6 +296,8 @@ static int take_sample(struct thread_time *time, struct thread *thread,
         begin(time, thread);
     close_stay(time, thread, event->time_ns);
     uint32_t node = below_thread(time, thread, sn_frames_node(time->frames, event));
+    if (is_from_event_source(event->schema))
+        node = below_event(time, node, event->schema);
     const char *leaf = is_on_cpu(event) ? "CPU_TIME" : "UNMANAGED_CODE_TIME";
     thread->place = sn_profile_node(time->profile, node, stand_in(time->profile, leaf));
     thread->seen_ns = event->time_ns;
@@ -306,19 +336,31 @@ static int take(struct sn_sink *sink, const struct sn_event *event)
     struct thread_time *time = (struct thread_time *)sink;
     if (event->schema == &sn_lost_schema)
         return SONDE_OK;
-    if (strcmp(event->schema->provider, EVENTPIPE) == 0) {
+    bool is_command = strcmp(event->schema->provider, EVENTPIPE) == 0;
+    bool counts = time->with_events && is_from_event_source(event->schema);
+    if (is_command)
         take_command(time, event);
+    if (!counts && (is_command || !is_wanted(event->schema)))
         return SONDE_OK;
-    }
     struct thread *thread = thread_of(time, event);
     if (!thread) {
         time->profile->dropped_count++;
         return SONDE_OK;
     }
-    return take_category(thread, event->schema->name) ? SONDE_OK : take_sample(time, thread, event);
+    bool is_category = take_category(thread, event->schema->name);
+    return counts || !is_category ? take_sample(time, thread, event) : SONDE_OK;
 }
 
 /* --- the end --- */
+
+/* Code that nobody knows, as TraceEvent calls it. */
+static void rename_unknown(struct sn_profile *profile)
+{
+    for (uint32_t i = 0; i < profile->frame_count; i++) {
+        if (profile->frames[i].kind == SN_FRAME_NATIVE)
+            rename_frame(profile, i, "?!?");
+    }
+}
 
 static int finish(struct sn_sink *sink, struct sonde_error *err)
 {
@@ -333,10 +375,14 @@ static int finish(struct sn_sink *sink, struct sonde_error *err)
         sn_buf_clear(&name);
         name_thread(thread, &name);
         rename_frame(time->profile, thread->frame, sn_buf_string(&name));
+        if (thread->frame != SN_NO_INDEX)
+            time->profile->threads[thread->index].name =
+                time->profile->frames[thread->frame].full_name;
     }
     sn_buf_clear(&name);
     name_process(time, &name);
     rename_frame(time->profile, time->process_frame, sn_buf_string(&name));
+    rename_unknown(time->profile);
     time->profile->start_ns = time->first_ns;
     time->profile->end_ns = time->last_ns;
     return SONDE_OK;
@@ -357,8 +403,8 @@ static void free_thread_time(struct sn_sink *sink)
 static const struct sn_sink_ops ops = {
     .name = "thread time", .event = take, .finish = finish, .free = free_thread_time};
 
-struct sn_sink *sn_thread_time_sink(const struct sn_aggregate_context *context,
-                                    struct sonde_error *err)
+static struct sn_sink *make(const struct sn_aggregate_context *context, bool with_events,
+                            struct sonde_error *err)
 {
     struct thread_time *time = calloc(1, sizeof(*time));
     if (!time) {
@@ -366,6 +412,7 @@ struct sn_sink *sn_thread_time_sink(const struct sn_aggregate_context *context,
         return NULL;
     }
     time->sink.ops = &ops;
+    time->with_events = with_events;
     time->by_id = sn_table_with_limit(THREAD_LIMIT);
     time->places = sn_table_with_limit(PLACE_LIMIT);
     time->command = sn_buf_with_limit(NAME_LIMIT);
@@ -379,4 +426,16 @@ struct sn_sink *sn_thread_time_sink(const struct sn_aggregate_context *context,
         return NULL;
     }
     return &time->sink;
+}
+
+struct sn_sink *sn_thread_time_sink(const struct sn_aggregate_context *context,
+                                    struct sonde_error *err)
+{
+    return make(context, false, err);
+}
+
+struct sn_sink *sn_thread_time_events_sink(const struct sn_aggregate_context *context,
+                                           struct sonde_error *err)
+{
+    return make(context, true, err);
 }

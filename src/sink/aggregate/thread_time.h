@@ -11,4 +11,9 @@ extern const struct sn_request sn_thread_time_request;
 struct sn_sink *sn_thread_time_sink(const struct sn_aggregate_context *context,
                                     struct sonde_error *err);
 
+/* The same, but a thread is also seen, in code that is not managed, where an EventSource wrote: so
+ * counts `dotnet-trace report`. Takes all events. */
+struct sn_sink *sn_thread_time_events_sink(const struct sn_aggregate_context *context,
+                                           struct sonde_error *err);
+
 #endif

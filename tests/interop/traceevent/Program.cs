@@ -2,7 +2,7 @@
 //
 //   traceevent.dll counts FILE             events by provider, id and version, and the lost ones
 //   traceevent.dll digest FILE             one sorted line per event; README.md has the columns
-//   traceevent.dll stacks FILE             the sampler's stacks with method names, folded
+//   traceevent.dll stacks FILE [--modules] the sampler's stacks with method names, folded
 //   traceevent.dll lines ASSEMBLY          the sequence points of its PDB, by System.Reflection.Metadata
 //   traceevent.dll bench FILE [--payload]  how fast it reads the file
 using System.Buffers.Binary;
@@ -41,7 +41,8 @@ internal static class Program
         {
             case ["counts", var file]: PrintCounts(file, output); return 0;
             case ["digest", var file]: PrintDigest(file, output); return 0;
-            case ["stacks", var file]: PrintStacks(file, output); return 0;
+            case ["stacks", var file]: PrintStacks(file, false, output); return 0;
+            case ["stacks", var file, "--modules"]: PrintStacks(file, true, output); return 0;
             case ["lines", var file]: SourceLines.Print(file, output); return 0;
             case ["bench", var file]: PrintBench(file, false, output); return 0;
             case ["bench", var file, "--payload"]: PrintBench(file, true, output); return 0;
@@ -104,7 +105,7 @@ internal static class Program
         return Hash(bytes);
     }
 
-    private static void PrintStacks(string file, TextWriter output)
+    private static void PrintStacks(string file, bool withModules, TextWriter output)
     {
         DirectoryInfo scratch = Directory.CreateTempSubdirectory("traceevent");
         try
@@ -112,7 +113,7 @@ internal static class Program
             string etlx = Path.Combine(scratch.FullName, "trace.etlx");
             TraceLog.CreateFromEventPipeDataFile(file, etlx);
             using var log = new TraceLog(etlx);
-            PrintSorted(log.Events.Where(data => data.ProviderName == Sampler).GroupBy(Fold)
+            PrintSorted(log.Events.Where(data => data.ProviderName == Sampler).GroupBy(data => Fold(data, withModules))
                 .Select(group => $"{group.Key} {group.Count()}"), output);
         }
         finally
@@ -121,11 +122,14 @@ internal static class Program
         }
     }
 
-    private static string Fold(TraceEvent data)
+    private static string Fold(TraceEvent data, bool withModules)
     {
         var frames = new List<string>();
         for (TraceCallStack? at = data.CallStack(); at != null; at = at.Caller)
-            frames.Add(at.CodeAddress.FullMethodName is { Length: > 0 } name ? name : "?");
+        {
+            string name = at.CodeAddress.FullMethodName is { Length: > 0 } known ? known : "?";
+            frames.Add(withModules ? $"{at.CodeAddress.ModuleFile?.Name ?? "?"}!{name}" : name);
+        }
         frames.Reverse();
         return string.Join(';', frames);
     }
