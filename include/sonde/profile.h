@@ -92,8 +92,11 @@ int sonde_profile_read(const char *path, const struct sonde_profile_options *opt
 /** Frees a profile; NULL is fine. */
 void sonde_profile_free(struct sonde_profile *profile);
 
-/** Whether the trace was cut, damaged, or lost events. */
+/** Whether the trace was cut or damaged: what is in it is all there, but not all of it is in it. */
 bool sonde_profile_is_partial(const struct sonde_profile *profile);
+
+/** Events, of any kind, that the runtime had no room for. */
+uint64_t sonde_profile_lost_count(const struct sonde_profile *profile);
 
 /** The unit of its numbers: "nanoseconds", "bytes" or "count". */
 const char *sonde_profile_unit(const struct sonde_profile *profile);

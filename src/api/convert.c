@@ -17,8 +17,6 @@
 #include "model/schema.h"
 #include "sink/archive/nettrace_archive.h"
 
-static const struct sn_request everything = {0};
-
 /* --- NDJSON --- */
 
 struct line_sink {
@@ -100,7 +98,7 @@ int sonde_convert_ndjson(const char *path, const struct sonde_ndjson_options *op
     if (!lines)
         return sn_fail(err, SONDE_E_NOMEM, 0, "no memory for a conversion");
     lines->writer = (struct sn_writer){.write = write, .user = user};
-    rc = sn_walk_subscribe(&walk, &everything, &lines->sink, false, err);
+    rc = sn_walk_subscribe(&walk, &sn_everything, &lines->sink, false, err);
     return rc == SONDE_OK ? sn_walk_run(&walk, NULL, NULL, err) : rc;
 }
 
@@ -163,7 +161,7 @@ static int write_copy(const char *path, uint32_t version, const char *output,
         return sn_fail(err, SONDE_E_NOMEM, 0, "no memory for a conversion");
     *copy = (struct copy_sink){
         .sink.ops = &copy_ops, .walk = &walk, .version = version, .output = output};
-    rc = sn_walk_subscribe(&walk, &everything, &copy->sink, false, err);
+    rc = sn_walk_subscribe(&walk, &sn_everything, &copy->sink, false, err);
     return rc == SONDE_OK ? sn_walk_run(&walk, NULL, NULL, err) : rc;
 }
 

@@ -1,4 +1,4 @@
-#include "api/event.h"
+#include "api/event_internal.h"
 
 #include <string.h>
 

@@ -1,7 +1,7 @@
 /* Events of a saved trace: a walk over it with the caller at its end. */
 #include <string.h>
 
-#include "api/event.h"
+#include "api/event_internal.h"
 #include "api/walk.h"
 #include "base/err.h"
 

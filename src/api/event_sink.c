@@ -1,7 +1,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "api/event.h"
+#include "api/event_internal.h"
 #include "base/err.h"
 #include "flow/road.h"
 #include "flow/sink.h"

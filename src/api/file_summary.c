@@ -218,7 +218,7 @@ int sonde_file_summarize(const char *path, struct sonde_summary **ret_summary,
         return rc;
     rc = sn_walk_run(&walk, sn_summary_damage, summary, &why);
     if (rc != SONDE_OK && rc != SONDE_E_TRUNCATED)
-        return sn_fail(err, rc, why.offset, "%s", why.text);
+        return sn_fail_as(err, &why);
     sn_summary_end(summary, &walk, rc);
     *ret_summary = SN_TAKE(summary);
     return SONDE_OK;

@@ -12,7 +12,8 @@ struct sonde_profile {
     int view;
     int column; /* of data: what the view counts */
     char *title;
-    bool is_partial;
+    bool is_partial; /* cut or damaged */
+    uint64_t lost_count;
     bool has_cpu; /* the columns cpu and wait mean something */
     uint64_t duration_ns;
     struct sn_frame_sum *sums; /* one a frame */

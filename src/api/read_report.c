@@ -117,7 +117,7 @@ static int read_names(const char *path, const struct sn_read_options *options,
     struct sonde_error why = {0};
     rc = sn_walk_run(&walk, summary ? sn_summary_damage : NULL, summary, &why);
     if (rc != SONDE_OK && rc != SONDE_E_TRUNCATED)
-        return sn_fail(err, rc, why.offset, "%s", why.text);
+        return sn_fail_as(err, &why);
     if (summary)
         sn_summary_end(summary, &walk, rc);
     const struct sn_trace_info *info = sn_walk_info(&walk);
@@ -159,7 +159,7 @@ static int read_topics(const char *path, const char *topic,
     struct sonde_error why = {0};
     rc = sn_walk_run(&walk, NULL, NULL, &why);
     if (rc != SONDE_OK && rc != SONDE_E_TRUNCATED)
-        return sn_fail(err, rc, why.offset, "%s", why.text);
+        return sn_fail_as(err, &why);
     return SONDE_OK;
 }
 

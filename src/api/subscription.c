@@ -2,7 +2,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "api/event.h"
+#include "api/event_internal.h"
 #include "api/opening.h"
 #include "base/arena.h"
 #include "base/err.h"

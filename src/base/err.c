@@ -92,3 +92,10 @@ const char *sonde_status_name(int status)
     default: return "unknown status";
     }
 }
+
+int sn_fail_as(struct sonde_error *err, const struct sonde_error *cause)
+{
+    if (err && !err->status)
+        *err = *cause;
+    return cause->status;
+}

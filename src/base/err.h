@@ -15,6 +15,9 @@ int sn_fail(struct sonde_error *err, int status, uint64_t offset, const char *fo
 int sn_fail_errno(struct sonde_error *err, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 
+/* Passes a cause on that lies elsewhere as it is; returns its status. */
+int sn_fail_as(struct sonde_error *err, const struct sonde_error *cause);
+
 /* Passes a cause on that lies elsewhere, with what was being done before it: "PREFIX: cause". */
 int sn_fail_because(struct sonde_error *err, const struct sonde_error *cause, const char *prefix);
 

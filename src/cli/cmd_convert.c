@@ -132,6 +132,7 @@ struct job {
     const char *path; /* of the output */
     struct sn_out_file file;
     struct sonde_error *err;
+    uint64_t lost_count; /* told at the end */
 };
 
 static int write_piece(void *user, const void *bytes, size_t size)
@@ -237,6 +238,7 @@ static int convert_profile(struct job *job)
         rc = open_output(job);
     if (rc == SONDE_OK)
         rc = sonde_profile_write(profile, job->target.name, &how, write_piece, job, job->err);
+    job->lost_count = profile ? sonde_profile_lost_count(profile) : 0;
     if (rc == SONDE_OK && sonde_profile_is_partial(profile))
         return sn_fail(
             job->err, SONDE_E_TRUNCATED, 0,
@@ -260,6 +262,10 @@ static void say_what_was_written(const struct job *job)
     sn_terminal_put(stderr, SN_STYLE_BOLD, job->path);
     (void)fprintf(stderr, "%s%s\n", job->target.next ? ": " : "",
                   job->target.next ? job->target.next : "");
+    char number[32];
+    if (job->lost_count)
+        (void)fprintf(stderr, "the trace lacks %s events that the runtime had no room for\n",
+                      sn_text_count(job->lost_count, number));
 }
 
 static int finish(struct job *job, int rc)

@@ -109,12 +109,19 @@ static int compare_shown(struct job *job)
     int rc = compare(job, job->view);
     if (rc != SONDE_E_NOT_FOUND || asked || job->err.system_error)
         return rc;
-    (void)fputs("sonde: ", stderr);
-    sn_terminal_put(stderr, SN_STYLE_WARN, job->err.text);
-    (void)fputs("; comparing wall time\n", stderr);
+    struct sonde_error why = job->err;
     job->err = (struct sonde_error){0};
     job->view = SONDE_VIEW_WALL;
-    return compare(job, job->view);
+    rc = compare(job, job->view);
+    if (rc == SONDE_E_NOT_FOUND) {
+        job->err = (struct sonde_error){0};
+        return sn_fail(&job->err, rc, 0, "%s, nor for 'wall'; choose another with --view",
+                       why.text);
+    }
+    (void)fputs("sonde: ", stderr);
+    sn_terminal_put(stderr, SN_STYLE_WARN, why.text);
+    (void)fputs("; comparing wall time\n", stderr);
+    return rc;
 }
 
 /* --- conditions --- */

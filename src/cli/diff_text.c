@@ -244,7 +244,9 @@ static void print_side(const struct sn_diff *diff, int side, double rate, const 
     (void)printf(", %s: ", sn_text_duration(sonde_profile_duration_ns(profile), text));
     (void)printf("%s %s", number(rate / scale->divisor, false, text), scale->unit);
     if (sonde_profile_is_partial(profile))
-        sn_terminal_put(stdout, SN_STYLE_WARN, " (partial: cut, damaged, or with lost events)");
+        sn_terminal_put(stdout, SN_STYLE_WARN, " (partial: cut or damaged)");
+    if (sonde_profile_lost_count(profile))
+        (void)printf(" (%s events lost)", sn_text_count(sonde_profile_lost_count(profile), text));
     (void)putchar('\n');
 }
 

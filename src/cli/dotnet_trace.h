@@ -59,6 +59,17 @@ struct sn_dotnet_process {
 /* What /proc says; "" where that cannot be read. */
 void sn_dotnet_process_read(uint32_t pid, struct sn_dotnet_process *ret_process);
 
+/* These return an exit code, having said what is wrong. */
+
+/* By the kernel's name, as dotnet-trace does; else by the entry assembly's, as it does not. */
+int sn_dotnet_find_by_name(const char *name, uint32_t *ret_pid);
+
+/* Who listens at a socket. */
+int sn_dotnet_find_by_socket(const char *path, uint32_t *ret_pid);
+
+/* --dsrouter: not offered, or not even known to dotnet-trace. */
+int sn_dotnet_refuse_router(const char *router);
+
 /* --- what to collect --- */
 
 #define SN_DOTNET_PROVIDERS_MAX 256u

@@ -1,12 +1,9 @@
 /* dotnet-trace collect: one process or one launched program into one file. */
-#include <errno.h>
 #include <inttypes.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
 #include <strings.h>
-#include <sys/socket.h>
-#include <sys/un.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -18,7 +15,6 @@
 #include "cli/dotnet_trace.h"
 #include "cli/terminal.h"
 #include "cli/trace_run.h"
-#include "sonde/process.h"
 
 #define TEXT_LIMIT 65536u
 
@@ -81,71 +77,6 @@ static bool has(const char *text)
     return text && *text;
 }
 
-static bool is_called(const struct sonde_process *process, const char *name)
-{
-    struct sn_dotnet_process found;
-    sn_dotnet_process_read(process->pid, &found);
-    return strcmp(found.name, name) == 0;
-}
-
-/* The kernel's name first, as dotnet-trace has it; else the entry assembly's, which it has not. */
-static int find_by_name(const char *name, uint32_t *ret_pid)
-{
-    struct sonde_process_list *list = NULL;
-    struct sonde_error err = {0};
-    size_t found = 0;
-    if (sonde_process_list_new(&list, &err) != SONDE_OK)
-        return sn_dotnet_fail(SN_DOTNET_UNKNOWN, "%s", err.text);
-    for (int round = 0; round < 2 && !found; round++) {
-        for (size_t i = 0; i < sonde_process_list_count(list); i++) {
-            const struct sonde_process *process = sonde_process_list_get(list, i);
-            if (!process->is_reachable ||
-                (round ? strcmp(process->name, name) != 0 : !is_called(process, name)))
-                continue;
-            *ret_pid = process->pid;
-            found++;
-        }
-    }
-    sonde_process_list_free(list);
-    if (found == 1)
-        return SN_DOTNET_OK;
-    return sn_dotnet_fail(SN_DOTNET_ARGUMENT,
-                          found ? "There are more than one active processes with the given name: %s"
-                                : "There is no active process with the given name: %s",
-                          name);
-}
-
-static int check_router(const char *router)
-{
-    static const char *const known[] = {"ios", "ios-sim", "android", "android-emu"};
-    for (size_t i = 0; i < sizeof(known) / sizeof(*known); i++) {
-        if (strcmp(known[i], router) == 0)
-            return sn_dotnet_fail(SN_DOTNET_TRACING,
-                                  "--dsrouter is not offered by sonde: start dotnet-dsrouter "
-                                  "yourself and give its pid with -p.");
-    }
-    return sn_dotnet_fail(SN_DOTNET_ARGUMENT, "--dsrouter takes ios, ios-sim, android or "
-                                              "android-emu.");
-}
-
-/* Who listens at the socket. */
-static int find_by_socket(const char *path, uint32_t *ret_pid)
-{
-    struct sockaddr_un address = {.sun_family = AF_UNIX};
-    struct ucred peer;
-    socklen_t size = sizeof(peer);
-    SN_AUTO(sn_close) int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
-    if (strlen(path) >= sizeof(address.sun_path))
-        return sn_dotnet_fail(SN_DOTNET_TRACING, "The path of the port is too long: %s", path);
-    memcpy(address.sun_path, path, strlen(path) + 1);
-    if (fd < 0 || connect(fd, (const struct sockaddr *)&address, sizeof(address)) != 0 ||
-        getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &size) != 0 || peer.pid <= 0)
-        return sn_dotnet_fail(SN_DOTNET_TRACING, "Unable to connect to '%s': %s", path,
-                              strerror(errno));
-    *ret_pid = (uint32_t)peer.pid;
-    return SN_DOTNET_OK;
-}
-
 /* "PATH,connect" names who listens there; "PATH,listen", or the path alone, is where to wait. */
 static int resolve_port(struct collection *collection)
 {
@@ -155,7 +86,7 @@ static int resolve_port(struct collection *collection)
     sn_dotnet_full_path(&collection->port, given ? given : "");
     const char *path = sn_buf_string(&collection->port);
     if (comma && strcmp(comma + 1, "connect") == 0)
-        return find_by_socket(path, &collection->pid);
+        return sn_dotnet_find_by_socket(path, &collection->pid);
     if (comma && strcmp(comma + 1, "listen") != 0)
         return sn_dotnet_fail(SN_DOTNET_TRACING, "A port ends with ',connect' or ',listen': %s",
                               port);
@@ -178,7 +109,7 @@ static int check_attach(const struct arguments *arguments)
                                                   "--diagnostic-port, or --dsrouter options may be "
                                                   "specified.");
     if (has(arguments->router))
-        return check_router(arguments->router);
+        return sn_dotnet_refuse_router(arguments->router);
     return SN_DOTNET_OK;
 }
 
@@ -199,7 +130,7 @@ static int resolve(struct collection *collection)
     int code = check_attach(arguments);
     collection->pid = (uint32_t)arguments->pid;
     if (code == SN_DOTNET_OK && has(arguments->name))
-        code = find_by_name(arguments->name, &collection->pid);
+        code = sn_dotnet_find_by_name(arguments->name, &collection->pid);
     return code;
 }
 

@@ -12,7 +12,6 @@
 #include "base/own.h"
 #include "cli/dotnet_trace.h"
 #include "cli/terminal.h"
-#include "sonde/file.h"
 #include "sonde/profile.h"
 
 #define TEXT_LIMIT  65536u
@@ -90,17 +89,6 @@ static int write_profile(const struct sonde_profile *profile, const char *output
     return sonde_profile_write(profile, kinds[format].format, &options, write_file, &fd, err);
 }
 
-/* Lost events are no reason for dotnet-trace to say anything. */
-static bool is_cut(const char *trace)
-{
-    struct sonde_summary *summary = NULL;
-    struct sonde_file_totals totals = {0};
-    if (sonde_file_summarize(trace, &summary, NULL) == SONDE_OK)
-        sonde_summary_totals(summary, &totals);
-    sonde_summary_free(summary);
-    return totals.is_cut || totals.damage_count;
-}
-
 static int convert(const char *trace, const char *output, int format, struct sonde_error *err)
 {
     SN_AUTO(sonde_profile_free) struct sonde_profile *profile = NULL;
@@ -109,7 +97,7 @@ static int convert(const char *trace, const char *output, int format, struct son
     int rc = sonde_profile_read(trace, &options, &profile, err);
     if (rc != SONDE_OK)
         return rc;
-    if (sonde_profile_is_partial(profile) && is_cut(trace))
+    if (sonde_profile_is_partial(profile))
         (void)puts("Detected a potentially broken trace. What is intact is converted; some stacks "
                    "may be broken.");
     return write_profile(profile, output, format, err);

@@ -64,9 +64,9 @@ static bool read_level(const char *text, uint8_t *ret_level)
         *ret_level = number > 5 ? 5 : (uint8_t)number;
         return true;
     }
-    for (uint8_t i = 0; i < sizeof(names) / sizeof(*names); i++) {
+    for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++) {
         if (strcasecmp(names[i], text) == 0) {
-            *ret_level = i;
+            *ret_level = (uint8_t)i;
             return true;
         }
     }

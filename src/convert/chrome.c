@@ -79,6 +79,8 @@ static void open_frame(void *user, uint32_t frame, uint64_t at, uint64_t spent)
 {
     struct writer *writer = user;
     struct sn_buf *out = &writer->stream->buf;
+    if (frame == SN_NO_INDEX)
+        frame = (uint32_t)writer->profile->frame_count;
     size_t start = writer->name_starts[frame];
     sn_buf_text(out, ",\n{\"ph\":\"B\",\"name\":");
     sn_buf_append(out, writer->names.bytes + start, writer->name_starts[frame + 1] - start);
@@ -96,11 +98,14 @@ static void close_frame(void *user, uint32_t frame, uint64_t at, uint64_t spent)
 static bool prepare_names(struct writer *writer)
 {
     const struct sn_profile *profile = writer->profile;
-    writer->name_starts = calloc(profile->frame_count + 1, sizeof(*writer->name_starts));
-    for (size_t i = 0; writer->name_starts && i < profile->frame_count; i++) {
+    writer->name_starts = calloc(profile->frame_count + 2, sizeof(*writer->name_starts));
+    for (size_t i = 0; writer->name_starts && i <= profile->frame_count; i++) {
         struct sn_json name = sn_json_to(&writer->names);
         sn_buf_clear(&writer->label);
-        sn_label_frame(&writer->label, &profile->frames[i], writer->options);
+        if (i < profile->frame_count)
+            sn_label_frame(&writer->label, &profile->frames[i], writer->options);
+        else
+            sn_buf_text(&writer->label, SN_LABEL_NO_STACK);
         sn_json_text(&name, NULL, label_text(writer));
         writer->name_starts[i + 1] = writer->names.size;
     }

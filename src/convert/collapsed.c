@@ -56,6 +56,8 @@ static void write_stack(struct writer *writer, uint32_t node)
 {
     const struct sn_profile *profile = writer->profile;
     size_t depth = 0;
+    if (!node)
+        sn_buf_text(&writer->stream->buf, SN_LABEL_NO_STACK);
     for (; node; node = profile->nodes[node].parent) {
         if (is_deeper_than_room(writer, depth)) {
             (void)sn_fail(&writer->stream->err, SONDE_E_NOMEM, 0, "no memory for a stack");
@@ -88,8 +90,7 @@ static void write_row(struct writer *writer, const struct sn_row *row)
     sn_buf_clear(&writer->label);
     sn_label_thread(&writer->label, &writer->profile->threads[row->thread]);
     write_safely(writer);
-    if (row->node)
-        sn_buf_u8(&writer->stream->buf, ';');
+    sn_buf_u8(&writer->stream->buf, ';');
     write_stack(writer, row->node);
     write_value(writer, value);
 }
@@ -104,10 +105,7 @@ static void write_merged(struct writer *writer)
     for (uint32_t i = 0; totals && self && i < writer->profile->node_count; i++) {
         if (!self[i])
             continue;
-        if (i)
-            write_stack(writer, i);
-        else
-            sn_buf_text(&writer->stream->buf, "[no stack]");
+        write_stack(writer, i);
         write_value(writer, self[i]);
     }
     free(totals);

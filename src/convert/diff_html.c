@@ -62,7 +62,9 @@ static int merge_both(const struct sn_profile *before, const struct sn_profile *
                       struct sonde_error *err)
 {
     int index = sn_profile_column(after, options->column);
-    uint8_t unit = index < 0 ? SN_UNIT_COUNT : after->columns[index].unit;
+    const struct sn_profile *with_column = index < 0 ? before : after;
+    index = sn_profile_column(with_column, options->column);
+    uint8_t unit = index < 0 ? SN_UNIT_COUNT : with_column->columns[index].unit;
     const struct sn_column columns[] = {{"after", unit}, {"before", unit}};
     SN_AUTO(sn_profile_free) struct sn_profile *merged = NULL;
     int rc = sn_profile_new(columns, 2, &merged, err);
@@ -105,8 +107,8 @@ static void write_headline(struct sn_stream *stream, const struct sn_profile *me
 {
     SN_AUTO(sn_buf_done) struct sn_buf subtitle = sn_buf_with_limit(SUBTITLE_LIMIT);
     sn_buf_format(&subtitle, "%s: red grew, blue shrank, against ", options->view);
-    sn_buf_text(&subtitle, options->title_before);
-    sn_html_page_begin(stream, options->title_after, sn_buf_string(&subtitle));
+    sn_buf_text(&subtitle, sn_html_file_name(options->title_before));
+    sn_html_page_begin(stream, sn_html_file_name(options->title_after), sn_buf_string(&subtitle));
     sn_html_page_note(stream, options->note);
     sn_html_facts_begin(&stream->buf);
     write_fact(&stream->buf, "before", merged, BEFORE);

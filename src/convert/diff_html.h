@@ -8,7 +8,7 @@ struct sn_profile;
 struct sn_stream;
 
 struct sn_diff_html_options {
-    const char *title_before; /* the files' names */
+    const char *title_before; /* the files; of a path the last part is shown */
     const char *title_after;
     const char *view;            /* "CPU", "wall time": for people */
     const char *column;          /* of both profiles, by its name: "cpu" */

@@ -10,22 +10,12 @@
 #include "base/stream.h"
 #include "base/table.h"
 #include "convert/html_page.h"
-
-#define NODES_MAX  200000u
-#define PRUNE_PART 10000u /* a node with less than one in so many goes; if need be, of fewer */
+#include "convert/html_prune.h"
 
 /* As in tree.js. */
 #define FLAG_FRAMEWORK 1u
 #define FLAG_ASYNC     2u
 #define FLAG_WAITING   4u
-
-/* The nodes as they are written. Without pruning it is empty, and they are those of the profile. */
-struct plan {
-    uint32_t *place;  /* of each node of the profile: its new index */
-    uint32_t *parent; /* of the new ones */
-    uint32_t *frame;
-    size_t count;
-};
 
 /* Texts that occur often, each written once. */
 struct words {
@@ -34,105 +24,10 @@ struct words {
     struct sn_table index; /* hash -> index + 1; on a collision the next hash is tried */
 };
 
-static void plan_done_auto(struct plan *plan)
-{
-    free(plan->place);
-    free(plan->parent);
-    free(plan->frame);
-}
-
 static void words_done_auto(struct words *words)
 {
     free(words->texts);
     sn_table_done(&words->index);
-}
-
-bool sn_html_data_is_pruned(const struct sn_profile *profile)
-{
-    return profile->node_count > NODES_MAX;
-}
-
-/* --- pruning --- */
-
-/* Marks the nodes that have one in `part` of a column. */
-static void mark_column(const uint64_t *totals, size_t count, uint64_t part, bool *kept)
-{
-    uint64_t least = totals[0] / part;
-    for (size_t i = 0; i < count; i++)
-        kept[i] |= totals[i] && totals[i] >= least;
-}
-
-/* Marks the nodes that matter in any column. */
-static bool mark_kept(const struct sn_profile *profile, uint64_t part, bool *kept)
-{
-    memset(kept, 0, profile->node_count * sizeof(*kept));
-    for (size_t column = 0; column < profile->column_count; column++) {
-        SN_AUTO(sn_free)
-        uint64_t *totals = sn_profile_node_totals(profile, (int)column, SN_NO_INDEX, NULL);
-        if (!totals)
-            return false;
-        mark_column(totals, profile->node_count, part, kept);
-    }
-    kept[0] = true;
-    return true;
-}
-
-/* Ever fewer, until the page can hold them. */
-static bool choose_kept(const struct sn_profile *profile, bool *kept)
-{
-    for (uint64_t part = PRUNE_PART; part; part /= 2) {
-        size_t count = 0;
-        if (!mark_kept(profile, part, kept))
-            return false;
-        for (size_t i = 0; i < profile->node_count; i++)
-            count += kept[i];
-        if (count <= NODES_MAX)
-            break;
-    }
-    return true;
-}
-
-static uint32_t plan_add(struct plan *plan, uint32_t parent, uint32_t frame)
-{
-    plan->parent[plan->count] = parent;
-    plan->frame[plan->count] = frame;
-    return (uint32_t)plan->count++;
-}
-
-/* All that is dropped below one node becomes one child of it, of a frame behind all others. A
- * dropped node has dropped children only, so the new nodes are never more than the old. */
-static void fill_plan(const struct sn_profile *profile, const bool *kept, uint32_t *rest,
-                      struct plan *plan)
-{
-    plan->place[0] = plan_add(plan, 0, SN_NO_INDEX);
-    for (size_t i = 1; i < profile->node_count; i++) {
-        const struct sn_node *node = &profile->nodes[i];
-        if (kept[i])
-            plan->place[i] = plan_add(plan, plan->place[node->parent], node->frame);
-        else if (!kept[node->parent])
-            plan->place[i] = plan->place[node->parent];
-        else {
-            if (!rest[node->parent])
-                rest[node->parent] =
-                    plan_add(plan, plan->place[node->parent], (uint32_t)profile->frame_count);
-            plan->place[i] = rest[node->parent];
-        }
-    }
-}
-
-static bool make_plan(const struct sn_profile *profile, struct plan *plan)
-{
-    size_t count = profile->node_count;
-    SN_AUTO(sn_free) bool *kept = calloc(count, sizeof(*kept));
-    SN_AUTO(sn_free) uint32_t *rest = calloc(count, sizeof(*rest));
-    plan->place = calloc(count, sizeof(*plan->place));
-    plan->parent = calloc(count, sizeof(*plan->parent));
-    plan->frame = calloc(count, sizeof(*plan->frame));
-    if (!kept || !rest || !plan->place || !plan->parent || !plan->frame ||
-        !choose_kept(profile, kept))
-        return false;
-    fill_plan(profile, kept, rest, plan);
-    return true;
 }
 
 /* --- words --- */
@@ -168,7 +63,6 @@ struct writer {
     struct sn_json *json;
     const struct sn_html_profile *page;
     const struct sn_profile *profile;
-    struct plan plan;
 };
 
 static void write_number(const struct writer *writer, uint64_t value)
@@ -255,22 +149,6 @@ static void write_threads(const struct writer *writer)
     sn_json_close(json);
 }
 
-/* The frame `index`; behind the last one there is the one for what was pruned. */
-static const struct sn_frame *frame_at(const struct writer *writer, size_t index)
-{
-    static const struct sn_frame small = {.name = "[small stacks]",
-                                          .full_name = "[small stacks]",
-                                          .module = "",
-                                          .name_space = "",
-                                          .kind = SN_FRAME_RUNTIME};
-    return index < writer->profile->frame_count ? &writer->profile->frames[index] : &small;
-}
-
-static size_t frame_count(const struct writer *writer)
-{
-    return writer->profile->frame_count + (writer->plan.place != NULL);
-}
-
 static const char *module_of(const struct sn_frame *frame)
 {
     return frame->module;
@@ -286,12 +164,12 @@ static const char *space_of(const struct sn_frame *frame)
 static void write_words(const struct writer *writer, struct words *words, const char *key,
                         const char *(*text_of)(const struct sn_frame *frame))
 {
-    size_t count = frame_count(writer);
+    size_t count = writer->profile->frame_count;
     words->texts = calloc(count + 1, sizeof(*words->texts));
     words->index = sn_table_with_limit(count + 1);
     sn_json_array(writer->json, key);
     for (size_t i = 0; i < count && words->texts; i++) {
-        uint32_t index = word_index(words, text_of(frame_at(writer, i)));
+        uint32_t index = word_index(words, text_of(&writer->profile->frames[i]));
         if (index == SN_NO_INDEX)
             (void)sn_fail(&writer->stream->err, SONDE_E_NOMEM, 0, "no memory for a page");
         write_number(writer, index);
@@ -319,12 +197,13 @@ static void write_names(const struct writer *writer)
 {
     bool full = writer->page->full_names;
     sn_json_array(writer->json, "name");
-    for (size_t i = 0; i < frame_count(writer); i++)
-        write_text(writer, full ? frame_at(writer, i)->full_name : frame_at(writer, i)->name);
+    for (size_t i = 0; i < writer->profile->frame_count; i++)
+        write_text(writer,
+                   full ? writer->profile->frames[i].full_name : writer->profile->frames[i].name);
     sn_json_close(writer->json);
     sn_json_array(writer->json, "detail"); /* what the name does not say, or nothing */
-    for (size_t i = 0; i < frame_count(writer); i++) {
-        const struct sn_frame *frame = frame_at(writer, i);
+    for (size_t i = 0; i < writer->profile->frame_count; i++) {
+        const struct sn_frame *frame = &writer->profile->frames[i];
         bool is_same = strcmp(frame->name, frame->full_name) == 0;
         write_text(writer, is_same || full ? "" : frame->full_name);
     }
@@ -335,14 +214,14 @@ static void write_names(const struct writer *writer)
 static void write_sources(const struct writer *writer)
 {
     size_t count = 0;
-    for (size_t i = 0; i < frame_count(writer); i++)
-        count += frame_at(writer, i)->file != NULL;
+    for (size_t i = 0; i < writer->profile->frame_count; i++)
+        count += writer->profile->frames[i].file != NULL;
     if (!count)
         return;
     SN_AUTO(sn_buf_done) struct sn_buf text = sn_buf_with_limit(1u << 20);
     sn_json_array(writer->json, "source");
-    for (size_t i = 0; i < frame_count(writer); i++) {
-        const struct sn_frame *frame = frame_at(writer, i);
+    for (size_t i = 0; i < writer->profile->frame_count; i++) {
+        const struct sn_frame *frame = &writer->profile->frames[i];
         sn_buf_clear(&text);
         if (frame->file)
             sn_buf_text(&text, frame->file);
@@ -363,12 +242,12 @@ static void write_frames(const struct writer *writer)
     write_words(writer, &modules, "module", module_of);
     write_words(writer, &spaces, "space", space_of);
     sn_json_array(json, "kind");
-    for (size_t i = 0; i < frame_count(writer); i++)
-        write_number(writer, frame_at(writer, i)->kind);
+    for (size_t i = 0; i < writer->profile->frame_count; i++)
+        write_number(writer, writer->profile->frames[i].kind);
     sn_json_close(json);
     sn_json_array(json, "flags");
-    for (size_t i = 0; i < frame_count(writer); i++)
-        write_number(writer, flags_of(frame_at(writer, i)));
+    for (size_t i = 0; i < writer->profile->frame_count; i++)
+        write_number(writer, flags_of(&writer->profile->frames[i]));
     sn_json_close(json);
     write_sources(writer);
     sn_json_close(json);
@@ -378,17 +257,15 @@ static void write_frames(const struct writer *writer)
 
 static void write_nodes(const struct writer *writer)
 {
-    const struct plan *plan = &writer->plan;
-    const struct sn_node *nodes = writer->profile->nodes;
-    size_t count = plan->place ? plan->count : writer->profile->node_count;
+    const struct sn_profile *profile = writer->profile;
     sn_json_object(writer->json, "nodes");
     sn_json_array(writer->json, "parent");
-    for (size_t i = 0; i < count; i++)
-        write_number(writer, i == 0 ? 0 : plan->place ? plan->parent[i] : nodes[i].parent);
+    for (size_t i = 0; i < profile->node_count; i++)
+        write_number(writer, i ? profile->nodes[i].parent : 0);
     sn_json_close(writer->json);
     sn_json_array(writer->json, "frame");
-    for (size_t i = 0; i < count; i++) /* the root has none */
-        write_number(writer, i == 0 ? 0 : plan->place ? plan->frame[i] : nodes[i].frame);
+    for (size_t i = 0; i < profile->node_count; i++)
+        write_number(writer, i ? profile->nodes[i].frame : 0); /* the root has none */
     sn_json_close(writer->json);
     sn_json_close(writer->json);
 }
@@ -403,10 +280,8 @@ static void write_rows(const struct writer *writer, const size_t *columns, size_
         write_number(writer, profile->rows[i].thread);
     sn_json_close(json);
     sn_json_array(json, "node");
-    for (size_t i = 0; i < profile->row_count; i++) {
-        uint32_t node = profile->rows[i].node;
-        write_number(writer, writer->plan.place ? writer->plan.place[node] : node);
-    }
+    for (size_t i = 0; i < profile->row_count; i++)
+        write_number(writer, profile->rows[i].node);
     sn_json_close(json);
     sn_json_array(json, "values");
     for (size_t column = 0; column < count; column++) {
@@ -422,14 +297,14 @@ static void write_rows(const struct writer *writer, const size_t *columns, size_
 void sn_html_data_write(struct sn_stream *stream, struct sn_json *json,
                         const struct sn_html_profile *page)
 {
-    struct writer writer = {stream, json, page, page->profile, {0}};
-    SN_AUTO(plan_done) struct plan plan = {0};
+    SN_AUTO(sn_profile_free) struct sn_profile *pruned = NULL;
+    struct writer writer = {stream, json, page, page->profile};
     size_t columns[SN_COLUMN_MAX];
-    if (sn_html_data_is_pruned(page->profile) && !make_plan(page->profile, &plan)) {
-        (void)sn_fail(&stream->err, SONDE_E_NOMEM, 0, "no memory for a page");
-        return;
+    if (sn_html_is_too_large(page->profile)) {
+        if (sn_html_prune(page->profile, &pruned, &stream->err) != SONDE_OK)
+            return;
+        writer.profile = pruned;
     }
-    writer.plan = plan;
     size_t count = pick_columns(&writer, columns);
     sn_json_object(json, NULL);
     write_views(&writer, columns, count);

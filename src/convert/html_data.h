@@ -2,15 +2,9 @@
 #ifndef SN_HTML_DATA_H
 #define SN_HTML_DATA_H
 
-#include <stdbool.h>
-
 struct sn_html_profile;
 struct sn_json;
-struct sn_profile;
 struct sn_stream;
-
-/* Whether a profile has so many nodes that the small ones are written as one each. */
-bool sn_html_data_is_pruned(const struct sn_profile *profile);
 
 /* Appends one object; `json` writes into the buffer of `stream`. Failures stay in the stream. */
 void sn_html_data_write(struct sn_stream *stream, struct sn_json *json,

@@ -8,6 +8,7 @@
 #include "base/stream.h"
 #include "convert/html_assets.h"
 #include "convert/html_data.h"
+#include "convert/html_prune.h"
 #include "convert/html_text.h"
 
 void sn_html_page_begin(struct sn_stream *stream, const char *title, const char *subtitle)
@@ -30,6 +31,12 @@ void sn_html_page_begin(struct sn_stream *stream, const char *title, const char 
     sn_html_text(out, subtitle);
     sn_buf_text(out, "</p></header>\n<main>\n");
     sn_stream_settle(stream);
+}
+
+const char *sn_html_file_name(const char *path)
+{
+    const char *slash = strrchr(path, '/');
+    return slash ? slash + 1 : path;
 }
 
 void sn_html_page_note(struct sn_stream *stream, const char *note)
@@ -76,7 +83,7 @@ void sn_html_page_flame(struct sn_stream *stream, const struct sn_html_profile *
                         size_t count)
 {
     for (size_t i = 0; i < count; i++) {
-        if (sn_html_data_is_pruned(profiles[i].profile)) {
+        if (sn_html_is_too_large(profiles[i].profile)) {
             sn_html_page_note(
                 stream, "This profile is large: its smallest stacks, each under 0.01 % or "
                         "little more, are drawn as one frame, [small stacks], below their caller.");

@@ -28,6 +28,9 @@ struct sn_html_profile {
 void sn_html_page_begin(struct sn_stream *stream, const char *title, const char *subtitle);
 void sn_html_page_end(struct sn_stream *stream);
 
+/* The last part of a path: pages are passed on, and folders are nobody's business. */
+const char *sn_html_file_name(const char *path);
+
 /* A caveat, if there is one. */
 void sn_html_page_note(struct sn_stream *stream, const char *note);
 

@@ -14,6 +14,9 @@ struct sn_profile_thread;
 void sn_label_frame(struct sn_buf *to, const struct sn_frame *frame,
                     const struct sn_format_options *options);
 
+/* The frame of what has no stack, in every format: nothing that was counted is left out. */
+#define SN_LABEL_NO_STACK "[no stack]"
+
 /* Appends ".NET TP Worker (5756)", or "thread 5756". */
 void sn_label_thread(struct sn_buf *to, const struct sn_profile_thread *thread);
 

@@ -41,6 +41,7 @@ enum fixed_string {
     UNIT_COUNT, /* in the order of enum sn_unit */
     UNIT_NS,
     UNIT_BYTES,
+    NO_STACK,
     NOTE,
     FIXED_STRINGS,
 };
@@ -159,9 +160,13 @@ static uint64_t module_string(const struct writer *writer, uint64_t module)
 
 static void write_strings(struct writer *writer)
 {
-    static const char *const fixed[] = {
-        [EMPTY] = "",           [THREAD] = "thread",       [THREAD_ID] = "thread_id",
-        [UNIT_COUNT] = "count", [UNIT_NS] = "nanoseconds", [UNIT_BYTES] = "bytes"};
+    static const char *const fixed[] = {[EMPTY] = "",
+                                        [THREAD] = "thread",
+                                        [THREAD_ID] = "thread_id",
+                                        [UNIT_COUNT] = "count",
+                                        [UNIT_NS] = "nanoseconds",
+                                        [UNIT_BYTES] = "bytes",
+                                        [NO_STACK] = SN_LABEL_NO_STACK};
     const struct sn_profile *profile = writer->profile;
     for (size_t i = 0; i < NOTE; i++)
         put_string(writer, fixed[i]);
@@ -260,6 +265,19 @@ static void write_frame(struct writer *writer, uint64_t index)
     put_message(writer, LOCATION);
 }
 
+/* The one behind all frames. */
+static void write_stackless(struct writer *writer)
+{
+    uint64_t id = writer->profile->frame_count + 1;
+    put_varint(&writer->message, 1, id);
+    put_varint(&writer->message, 2, NO_STACK);
+    put_message(writer, FUNCTION);
+    put_varint(&writer->inner, 1, id);
+    put_varint(&writer->message, 1, id);
+    put_inner(writer, 4);
+    put_message(writer, LOCATION);
+}
+
 static void put_label(struct writer *writer, uint64_t key, uint64_t string, uint64_t number)
 {
     put_varint(&writer->inner, 1, key);
@@ -273,6 +291,8 @@ static void write_sample(struct writer *writer, uint32_t node, uint32_t thread,
                          const uint64_t *values)
 {
     const struct sn_profile *profile = writer->profile;
+    if (!node)
+        sn_buf_varuint(&writer->inner, profile->frame_count + 1);
     for (; node; node = profile->nodes[node].parent)
         sn_buf_varuint(&writer->inner, profile->nodes[node].frame + 1u);
     put_inner(writer, 1);
@@ -331,6 +351,7 @@ static void write_document(struct writer *writer)
     write_strings(writer);
     for (size_t i = 0; i < profile->frame_count; i++)
         write_frame(writer, i);
+    write_stackless(writer);
     write_samples(writer);
     compress_plain(writer, Z_FINISH);
 }

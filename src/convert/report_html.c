@@ -127,10 +127,10 @@ static void write_cpu_facts(struct sn_buf *out, const struct sn_report *report)
     sn_html_fact_ns(out, "CPU time", report->cpu_ns);
     sn_html_fact_text(out, "of one core",
                       sn_text_share(report->cpu_ns, report->duration_ns, share));
-    if (report->tracing_cpu_ns)
-        sn_html_fact_ns(out, "tracing cost besides", report->tracing_cpu_ns);
     if (report->unseen_cpu_ns)
         sn_html_fact_ns(out, "of that, the runtime's own", report->unseen_cpu_ns);
+    if (report->tracing_cpu_ns)
+        sn_html_fact_ns(out, "tracing cost besides", report->tracing_cpu_ns);
 }
 
 static void write_facts(struct sn_stream *stream, const struct sn_report_show *show)
@@ -156,7 +156,7 @@ static void write_facts(struct sn_stream *stream, const struct sn_report_show *s
 static void write_notes(struct sn_stream *stream, const struct sn_report_show *show)
 {
     const struct sn_report *report = show->report;
-    if (report->cpu_truth == SN_CPU_NO_RECORD)
+    if (report->samples && report->cpu_truth == SN_CPU_NO_RECORD)
         sn_html_page_note(stream,
                           "Wall time, not CPU time: there is no CPU record beside the trace, "
                           "so threads that wait count like threads that run.");
@@ -173,12 +173,6 @@ static void write_notes(struct sn_stream *stream, const struct sn_report_show *s
         sn_html_page_note(stream, "The file ends in the middle: the trace was cut off.");
 }
 
-static const char *file_name(const char *path)
-{
-    const char *slash = strrchr(path, '/');
-    return slash ? slash + 1 : path;
-}
-
 static void write_headline(struct sn_stream *stream, const struct sn_report_show *show)
 {
     SN_AUTO(sn_buf_done) struct sn_buf subtitle = sn_buf_with_limit(SUBTITLE_LIMIT);
@@ -189,7 +183,7 @@ static void write_headline(struct sn_stream *stream, const struct sn_report_show
         sn_buf_format(&subtitle, "%s, ", sn_clock_rfc3339(show->file->start_utc_ns, text));
     sn_buf_format(&subtitle, "NetTrace %u, ", show->file->format);
     sn_buf_text(&subtitle, sn_text_bytes(show->file->byte_count, text));
-    sn_html_page_begin(stream, file_name(show->file->path), sn_buf_string(&subtitle));
+    sn_html_page_begin(stream, sn_html_file_name(show->file->path), sn_buf_string(&subtitle));
     write_facts(stream, show);
     write_notes(stream, show);
 }

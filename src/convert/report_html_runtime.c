@@ -6,7 +6,7 @@
 
 #include "base/stream.h"
 #include "base/text.h"
-#include "clr/names.h"
+#include "clr/words.h"
 #include "convert/html_chart.h"
 #include "convert/html_text.h"
 #include "convert/report_text.h"

@@ -2,7 +2,7 @@
 #include "base/clock.h"
 #include "base/json.h"
 #include "base/own.h"
-#include "clr/names.h"
+#include "clr/words.h"
 #include "convert/report_json.h"
 #include "convert/sites.h"
 #include "model/report.h"

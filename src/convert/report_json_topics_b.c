@@ -2,7 +2,7 @@
 
 #include "base/clock.h"
 #include "base/json.h"
-#include "clr/names.h"
+#include "clr/words.h"
 #include "model/report.h"
 
 /* Count, sum and percentiles under one key. */

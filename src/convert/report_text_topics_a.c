@@ -7,7 +7,7 @@
 #include "base/clock.h"
 #include "base/own.h"
 #include "base/text.h"
-#include "clr/names.h"
+#include "clr/words.h"
 #include "convert/report_text.h"
 #include "convert/sites.h"
 #include "model/report.h"

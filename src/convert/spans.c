@@ -109,6 +109,9 @@ static uint32_t parent_of(const struct sn_spans *spans, uint32_t node)
 
 static void close_to(struct sn_spans *spans, uint32_t ancestor)
 {
+    if (spans->is_stackless)
+        spans->ops->close(spans->user, SN_NO_INDEX, spans->at, spans->spent);
+    spans->is_stackless = false;
     while (spans->node != ancestor) {
         spans->ops->close(spans->user, spans->profile->nodes[spans->node].frame, spans->at,
                           spans->spent);
@@ -130,7 +133,7 @@ static uint32_t common_ancestor(const struct sn_spans *spans, uint32_t a, uint32
 /* Closes what is not on the way to `node` and opens what is missing: equal neighbours are one. */
 static void move_to(struct sn_spans *spans, uint32_t node)
 {
-    if (node == spans->node)
+    if (node ? node == spans->node : spans->is_stackless)
         return;
     uint32_t ancestor = common_ancestor(spans, spans->node, node);
     close_to(spans, ancestor);
@@ -140,6 +143,9 @@ static void move_to(struct sn_spans *spans, uint32_t node)
     while (count)
         spans->ops->open(spans->user, spans->path[--count], spans->at, spans->spent);
     spans->node = node;
+    spans->is_stackless = node == 0;
+    if (spans->is_stackless)
+        spans->ops->open(spans->user, SN_NO_INDEX, spans->at, spans->spent);
 }
 
 static void spend(struct sn_spans *spans, uint32_t node, uint64_t value)

@@ -11,7 +11,8 @@
 struct sn_profile;
 struct sn_span_row;
 
-/* `at`: where on the axis, see sn_spans_init. `spent`: of the column, from the walk's start. */
+/* `frame`: SN_NO_INDEX for what has no stack. `at`: where on the axis, see sn_spans_init. `spent`:
+ * of the column, from the walk's start. */
 typedef void sn_span_fn(void *user, uint32_t frame, uint64_t at, uint64_t spent);
 
 struct sn_spans_ops {
@@ -32,7 +33,8 @@ struct sn_spans {
     uint32_t *path;           /* the way down to a node */
     const struct sn_spans_ops *ops;
     void *user;
-    uint32_t node; /* where the walk is; 0: nowhere */
+    uint32_t node;     /* where the walk is; 0: nowhere, */
+    bool is_stackless; /* or in what has no stack */
     uint64_t at;
     uint64_t spent;
 };

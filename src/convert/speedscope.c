@@ -51,6 +51,9 @@ static void write_frames(struct writer *writer, struct sn_json *json)
     sn_json_array(json, "frames");
     for (size_t i = 0; i < writer->profile->frame_count; i++)
         write_frame(writer, json, &writer->profile->frames[i]);
+    sn_json_object(json, NULL);
+    sn_json_text(json, "name", SN_LABEL_NO_STACK);
+    sn_json_close(json);
     sn_json_close(json);
     sn_json_close(json);
 }
@@ -69,7 +72,7 @@ static void write_event(struct writer *writer, const char *start, uint32_t frame
         writer->at = at;
     }
     sn_buf_text(out, writer->has_event ? start : start + 1);
-    sn_buf_decimal(out, frame);
+    sn_buf_decimal(out, frame == SN_NO_INDEX ? writer->profile->frame_count : frame);
     sn_buf_append(out, writer->ending.bytes, writer->ending.size);
     writer->has_event = true;
     sn_stream_settle(writer->stream);

@@ -82,8 +82,12 @@ void sn_text_words(struct sn_text_report *page, enum sn_style style, const char 
 static const char *make_safe(struct sn_buf *safe, const char *text)
 {
     size_t size = strnlen(text, LONGEST_TEXT + 1);
-    sn_text_printable(safe, text, size > LONGEST_TEXT ? LONGEST_TEXT : size);
-    if (size > LONGEST_TEXT)
+    bool is_cut = size > LONGEST_TEXT;
+    while (is_cut && size > LONGEST_TEXT - 4 && ((unsigned char)text[--size] & 0xC0u) == 0x80u) {
+        /* back to where a character begins */
+    }
+    sn_text_printable(safe, text, size);
+    if (is_cut)
         sn_buf_text(safe, "…");
     return sn_buf_string(safe);
 }

@@ -179,7 +179,7 @@ int sn_cpu_slices_read(const char *text, size_t size, struct sn_cpu_slices **ret
     int rc = read_lines(&reading, text, size, &own);
     if (rc != SONDE_OK) {
         sn_cpu_slices_free(slices);
-        return sn_fail(err, rc, own.offset, "%s", own.text);
+        return sn_fail_as(err, &own);
     }
     *ret_slices = slices;
     return SONDE_OK;

@@ -4,10 +4,12 @@
 #include <string.h>
 
 #include "base/buf.h"
+#include "base/cursor.h"
 #include "base/err.h"
 #include "base/table.h"
 #include "model/event.h"
 #include "model/profile.h"
+#include "model/schema.h"
 #include "symbol/methods.h"
 #include "symbol/names.h"
 
@@ -20,8 +22,8 @@ struct sn_frames {
     struct sn_profile *profile;
     sn_line_fn *find_line;
     void *line_user;
-    struct sn_table by_address; /* address << 1 | is leaf -> frame + 1 */
-    struct sn_table by_stack;   /* stack_key -> node + 1, of this epoch */
+    struct sn_table by_address[2]; /* address -> frame + 1; [1]: of leaves, whose line differs */
+    struct sn_table by_stack;      /* stack -> node + 1, of this epoch */
     uint64_t epoch;
     struct sn_buf name;
     struct sn_buf full_name;
@@ -36,7 +38,7 @@ int sn_frames_new(struct sn_methods *methods, struct sn_profile *profile,
         return sn_fail(err, SONDE_E_NOMEM, 0, "no memory for frames");
     frames->methods = methods;
     frames->profile = profile;
-    frames->by_address = sn_table_with_limit(ADDRESS_LIMIT);
+    frames->by_address[0] = frames->by_address[1] = sn_table_with_limit(ADDRESS_LIMIT);
     frames->by_stack = sn_table_with_limit(STACK_LIMIT);
     frames->name = sn_buf_with_limit(NAME_LIMIT);
     frames->full_name = sn_buf_with_limit(NAME_LIMIT);
@@ -49,7 +51,8 @@ void sn_frames_free(struct sn_frames *frames)
 {
     if (!frames)
         return;
-    sn_table_done(&frames->by_address);
+    sn_table_done(&frames->by_address[0]);
+    sn_table_done(&frames->by_address[1]);
     sn_table_done(&frames->by_stack);
     sn_buf_done(&frames->name);
     sn_buf_done(&frames->full_name);
@@ -87,6 +90,7 @@ static void describe(struct sn_frames *frames, const struct sn_method *method,
     frame->is_async = sn_name_is_async(method->type, method->name, method->signature);
     frame->is_framework = sn_name_is_framework(frame->module, frame->name_space);
     frame->is_waiting = sn_name_is_waiting(method->type, method->name);
+    frame->is_stop = sn_name_is_stop(method->type, method->name);
 }
 
 static uint32_t resolve(struct sn_frames *frames, uint64_t address, bool is_leaf, uint64_t time_ns)
@@ -107,8 +111,8 @@ static uint32_t resolve(struct sn_frames *frames, uint64_t address, bool is_leaf
 
 static uint32_t frame_of(struct sn_frames *frames, uint64_t address, bool is_leaf, uint64_t time_ns)
 {
-    uint64_t key = address << 1 | (is_leaf && frames->find_line);
-    uint64_t *place = sn_table_put(&frames->by_address, key);
+    uint64_t *place =
+        sn_table_put(&frames->by_address[is_leaf && frames->find_line != NULL], address);
     if (place && *place)
         return (uint32_t)(*place - 1);
     uint32_t frame = resolve(frames, address, is_leaf, time_ns);
@@ -124,11 +128,23 @@ static uint64_t address_at(const struct sn_event *event, uint32_t index)
     return address;
 }
 
-static uint32_t walk(struct sn_frames *frames, const struct sn_event *event)
+/* Whether the innermost address is that of the instruction which ran, and not one to return to. The
+ * sampler stops a thread anywhere in managed code; every other event is written by what that code
+ * called. */
+static bool is_stopped_anywhere(const struct sn_event *event)
+{
+    enum { IN_MANAGED_CODE = 2 };
+    struct sn_cursor cur = sn_cursor_over(event->payload, event->payload_size);
+    return sn_cursor_u32(&cur) == IN_MANAGED_CODE &&
+           strcmp(event->schema->provider, "Microsoft-DotNETCore-SampleProfiler") == 0;
+}
+
+static uint32_t walk(struct sn_frames *frames, const struct sn_event *event, bool has_leaf)
 {
     uint32_t node = 0;
     for (uint32_t i = event->stack_depth; i-- > 0;) {
-        uint32_t frame = frame_of(frames, address_at(event, i), i == 0, event->time_ns);
+        bool is_leaf = i == 0 && has_leaf;
+        uint32_t frame = frame_of(frames, address_at(event, i), is_leaf, event->time_ns);
         node = sn_profile_node(frames->profile, node, frame);
     }
     return node;
@@ -138,16 +154,19 @@ uint32_t sn_frames_node(struct sn_frames *frames, const struct sn_event *event)
 {
     if (!event->stack_depth)
         return 0;
+    bool has_leaf = frames->find_line && is_stopped_anywhere(event);
     if (!event->stack_key)
-        return walk(frames, event);
+        return walk(frames, event, has_leaf);
     if (event->stack_key >> 32 != frames->epoch) {
         frames->epoch = event->stack_key >> 32;
         sn_table_clear(&frames->by_stack);
     }
-    uint64_t *place = sn_table_put(&frames->by_stack, event->stack_key);
+    /* Within an epoch the upper half is the same: a place to say how the stack is meant. */
+    uint64_t key = (uint32_t)event->stack_key | (uint64_t)has_leaf << 32;
+    uint64_t *place = sn_table_put(&frames->by_stack, key);
     if (place && *place)
         return (uint32_t)(*place - 1);
-    uint32_t node = walk(frames, event);
+    uint32_t node = walk(frames, event, has_leaf);
     if (place && node != SN_NO_INDEX)
         *place = (uint64_t)node + 1;
     return node;

@@ -143,11 +143,26 @@ static bool read_range(struct sn_cursor *cur, struct sn_method *method)
     return !cur->bad;
 }
 
-static void add_method(struct sn_methods *methods, const struct sn_event *event, uint64_t from_ns)
+static void keep_method(struct sn_methods *methods, const struct sn_method *method)
+{
+    if (methods->count == METHOD_LIMIT)
+        return;
+    struct sn_method *grown =
+        sn_array_room(methods->items, methods->count, &methods->capacity, sizeof(*grown));
+    if (!grown)
+        return;
+    methods->items = grown;
+    methods->items[methods->count++] = *method;
+    methods->is_sorted = false;
+}
+
+/* A piece of code that was there from one time until another. */
+static void add_method(struct sn_methods *methods, const struct sn_event *event, uint64_t from_ns,
+                       uint64_t until_ns)
 {
     struct sn_cursor cur = sn_cursor_over(event->payload, event->payload_size);
-    struct sn_method method = {.from_ns = from_ns, .until_ns = UINT64_MAX};
-    if (!read_range(&cur, &method) || methods->count == METHOD_LIMIT)
+    struct sn_method method = {.from_ns = from_ns, .until_ns = until_ns};
+    if (!read_range(&cur, &method))
         return;
     method.type = take_string(methods, &cur);
     method.name = take_string(methods, &cur);
@@ -156,29 +171,16 @@ static void add_method(struct sn_methods *methods, const struct sn_event *event,
         return;
     sn_cursor_skip(&cur, 2); /* the runtime's number; then, from version 2 on: */
     method.version_id = sn_cursor_u64(&cur);
-    struct sn_method *grown =
-        sn_array_room(methods->items, methods->count, &methods->capacity, sizeof(*grown));
-    if (!grown)
-        return;
-    methods->items = grown;
-    methods->items[methods->count++] = method;
-    methods->is_sorted = false;
+    keep_method(methods, &method);
 }
 
+/* Told without names: it only says until when. */
 static void end_method(struct sn_methods *methods, const struct sn_event *event)
 {
     struct sn_cursor cur = sn_cursor_over(event->payload, event->payload_size);
-    struct sn_method gone = {0};
-    if (!read_range(&cur, &gone))
-        return;
-    for (size_t i = methods->count; i-- > 0;) {
-        struct sn_method *method = &methods->items[i];
-        if (method->start != gone.start || method->method_id != gone.method_id)
-            continue;
-        if (method->until_ns == UINT64_MAX)
-            method->until_ns = event->time_ns;
-        return;
-    }
+    struct sn_method gone = {.until_ns = event->time_ns};
+    if (read_range(&cur, &gone))
+        keep_method(methods, &gone);
 }
 
 static int by_start(const void *left, const void *right)
@@ -187,31 +189,55 @@ static int by_start(const void *left, const void *right)
     const struct sn_method *b = right;
     if (a->start != b->start)
         return a->start < b->start ? -1 : 1;
-    return (a->from_ns > b->from_ns) - (a->from_ns < b->from_ns);
+    if (a->from_ns != b->from_ns)
+        return a->from_ns < b->from_ns ? -1 : 1;
+    return (a->until_ns < b->until_ns) - (a->until_ns > b->until_ns); /* what went first last */
 }
 
-/* The same code told twice: when it was loaded, and at the end by the rundown. */
+static int by_code(const void *left, const void *right)
+{
+    const struct sn_method *a = left;
+    const struct sn_method *b = right;
+    if (a->start != b->start)
+        return a->start < b->start ? -1 : 1;
+    if (a->method_id != b->method_id)
+        return a->method_id < b->method_id ? -1 : 1;
+    return !a->name - !b->name; /* what has no name comes last, behind what it is about */
+}
+
+/* The same code told twice or thrice: when it was loaded, when it was freed, and at the end by the
+ * rundown. */
 static bool is_same_code(const struct sn_method *left, const struct sn_method *right)
 {
-    return left->start == right->start && left->size == right->size &&
-           left->method_id == right->method_id && left->name == right->name &&
-           left->type == right->type;
+    return left->start == right->start && left->method_id == right->method_id &&
+           (!right->name ||
+            (left->size == right->size && left->name == right->name && left->type == right->type));
 }
 
-static void sort(struct sn_methods *methods)
+/* Makes one of what is told of the same code; what nobody named goes. */
+static void join_same(struct sn_methods *methods)
 {
-    if (methods->count)
-        qsort(methods->items, methods->count, sizeof(*methods->items), by_start);
     size_t kept = 0;
     for (size_t i = 0; i < methods->count; i++) {
         struct sn_method *last = kept ? &methods->items[kept - 1] : NULL;
         const struct sn_method *next = &methods->items[i];
-        if (last && is_same_code(last, next) && last->until_ns == UINT64_MAX)
-            *last = *next; /* sorted by time: the later says when it came */
-        else
+        if (last && is_same_code(last, next)) {
+            last->from_ns = next->from_ns > last->from_ns ? next->from_ns : last->from_ns;
+            last->until_ns = next->until_ns < last->until_ns ? next->until_ns : last->until_ns;
+        } else if (next->name) {
             methods->items[kept++] = *next;
+        }
     }
     methods->count = kept;
+}
+
+static void sort(struct sn_methods *methods)
+{
+    if (methods->count) {
+        qsort(methods->items, methods->count, sizeof(*methods->items), by_code);
+        join_same(methods);
+        qsort(methods->items, methods->count, sizeof(*methods->items), by_start);
+    }
     methods->is_sorted = true;
     methods->is_indexed = false;
 }
@@ -370,9 +396,9 @@ const struct sn_module *sn_methods_module(const struct sn_methods *methods, uint
 static void take_runtime(struct sn_methods *methods, const struct sn_event *event)
 {
     switch (event->schema->event_id) {
-    case METHOD_LOAD_VERBOSE: add_method(methods, event, event->time_ns); break;
-    case METHOD_UNLOAD:
-    case METHOD_UNLOAD_VERBOSE: end_method(methods, event); break;
+    case METHOD_LOAD_VERBOSE: add_method(methods, event, event->time_ns, UINT64_MAX); break;
+    case METHOD_UNLOAD_VERBOSE: add_method(methods, event, 0, event->time_ns); break;
+    case METHOD_UNLOAD: end_method(methods, event); break;
     case MODULE_LOAD: add_module(methods, event); break;
     default: break;
     }
@@ -382,7 +408,7 @@ static void take_rundown(struct sn_methods *methods, const struct sn_event *even
 {
     switch (event->schema->event_id) {
     case RUNDOWN_METHOD_START:
-    case RUNDOWN_METHOD_END: add_method(methods, event, 0); break;
+    case RUNDOWN_METHOD_END: add_method(methods, event, 0, UINT64_MAX); break;
     case RUNDOWN_MODULE_START:
     case RUNDOWN_MODULE_END: add_module(methods, event); break;
     default: break;

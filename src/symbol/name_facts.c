@@ -93,3 +93,9 @@ bool sn_name_is_waiting(const char *type, const char *method)
     }
     return false;
 }
+
+bool sn_name_is_stop(const char *type, const char *method)
+{
+    return strcmp(type, "System.Threading.Thread") == 0 &&
+           (strcmp(method, "PollGC") == 0 || strncmp(method, "<PollGC>", strlen("<PollGC>")) == 0);
+}

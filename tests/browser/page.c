@@ -404,6 +404,7 @@ static void write_report(struct sn_stream *stream)
     if (sn_report_new(&report, NULL))
         abort();
     report->duration_ns = 10000ull * MS;
+    report->cpu_truth = SN_CPU_KNOWN;
     report->cpu_ns = 5500ull * MS;
     report->tracing_cpu_ns = 90 * MS;
     report->samples = shop(100);
@@ -429,7 +430,7 @@ static void write_diff(struct sn_stream *stream)
     SN_AUTO(sn_profile_free) struct sn_profile *after = shop(190);
     add_stack(before, 0, BASKET "Shop.Core!Shop.Baskets|Basket.Recount", 400, 0);
     add_stack(after, 0, BASKET "Shop.Core!Shop.Baskets|Basket.Audit", 300, 0);
-    struct sn_diff_html_options options = {.title_before = "monday.nettrace",
+    struct sn_diff_html_options options = {.title_before = "/home/me/monday.nettrace",
                                            .title_after = "tuesday.nettrace",
                                            .view = "CPU",
                                            .column = "cpu",

@@ -9,7 +9,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "api/event.h"
+#include "api/event_internal.h"
 #include "base/err.h"
 #include "base/file.h"
 #include "base/own.h"

@@ -3,6 +3,7 @@
 
 #include <locale.h>
 #include <stdbool.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -12,6 +13,7 @@
 #include "convert/diff_html.h"
 #include "convert/formats.h"
 #include "convert/html_assets.h"
+#include "convert/html_prune.h"
 #include "convert/html_text.h"
 #include "convert/report_html.h"
 #include "convert/report_show.h"
@@ -222,6 +224,28 @@ static void differences_are_per_second(void **state)
     assert_non_null(strstr(data, "\"diff\":true"));
 }
 
+/* What was spent by a thread stays with it, however little is drawn. */
+static void pruning_keeps_every_sum(void **state)
+{
+    (void)state;
+    SN_AUTO(sn_profile_free) struct sn_profile *profile = new_profile();
+    SN_AUTO(sn_profile_free) struct sn_profile *pruned = NULL;
+    for (unsigned i = 0; i < 250000; i++) {
+        char name[32];
+        (void)snprintf(name, sizeof(name), "M%u", i);
+        add(profile, i % 3, name, i % 1000 ? 1 : 1000000, 2);
+    }
+    assert_true(sn_html_is_too_large(profile));
+    assert_int_equal(sn_html_prune(profile, &pruned, NULL), SONDE_OK);
+    assert_false(sn_html_is_too_large(pruned));
+    assert_int_equal(pruned->node_count, 1 + 250 + 1); /* the root, the large ones, the rest */
+    for (int column = 0; column < 3; column++) {
+        for (uint32_t thread = 0; thread < 3; thread++)
+            assert_int_equal(sn_profile_total(pruned, column, thread),
+                             sn_profile_total(profile, column, thread));
+    }
+}
+
 static void write_report(struct sn_buf *out)
 {
     SN_AUTO(sn_report_free) struct sn_report *report = NULL;
@@ -299,6 +323,7 @@ int main(void)
         cmocka_unit_test(full_names_and_one_tree_can_be_asked_for),
         cmocka_unit_test(policy_is_strict),
         cmocka_unit_test(differences_are_per_second),
+        cmocka_unit_test(pruning_keeps_every_sum),
         cmocka_unit_test(reports_say_what_is_missing),
         cmocka_unit_test(a_foreign_locale_changes_nothing),
     };

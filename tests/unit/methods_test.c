@@ -67,6 +67,21 @@ static void the_rundown_repeats_what_was_loaded(void **state)
     assert_int_equal(sn_methods_find(methods, 0x1000, 150)->from_ns, 100);
 }
 
+/* Without load events, as usual traces are: what names a method that is freed is its unload. */
+static void a_freed_method_is_named_by_its_unload(void **state)
+{
+    (void)state;
+    SN_AUTO(sn_methods_free) struct sn_methods *methods = new_methods();
+    const struct method_event gone = {RUNTIME_PROVIDER, 144, 200, 1, 0x1000, 0x40, "T", "Dynamic"};
+    take_method(methods, &gone);
+    take_known(methods, 0x1000, 0x40, "T", "Later");
+    assert_string_equal(name_at(methods, 0x1008, 150), "Dynamic");
+    assert_string_equal(name_at(methods, 0x1008, 250), "Later");
+    const struct method_event unnamed = {RUNTIME_PROVIDER, 142, 300, 9, 0x5000, 0x40, "", ""};
+    take_method(methods, &unnamed);
+    assert_string_equal(name_at(methods, 0x5000, 100), "");
+}
+
 static void an_unload_of_the_rundown_provider_is_none(void **state)
 {
     (void)state;
@@ -134,6 +149,7 @@ int main(void)
         cmocka_unit_test(addresses_find_their_range),
         cmocka_unit_test(a_place_used_twice_is_told_apart_by_time),
         cmocka_unit_test(the_rundown_repeats_what_was_loaded),
+        cmocka_unit_test(a_freed_method_is_named_by_its_unload),
         cmocka_unit_test(an_unload_of_the_rundown_provider_is_none),
         cmocka_unit_test(modules_at_every_cut),
         cmocka_unit_test(a_cut_method_is_passed_over),

@@ -146,6 +146,36 @@ static void no_cpu_time_is_lost(void **state)
     drop(&fixture);
 }
 
+/* Seen only asleep, and yet it ran: between two samples, in what it is next seen at. */
+static void time_between_samples_goes_to_the_next_that_runs(void **state)
+{
+    (void)state;
+    struct fixture fixture;
+    start_with_slice(&fixture, 5);
+    sample(&fixture, 7, 110 * MS, EXTERNAL, SLEEP);
+    sample(&fixture, 7, 140 * MS, MANAGED, SLEEP); /* waking up, not running yet */
+    sample(&fixture, 7, 160 * MS, MANAGED, COMPUTE);
+    sample(&fixture, 7, 161 * MS, EXTERNAL, SLEEP);
+    end(&fixture);
+    assert_int_equal(sum(&fixture, COMPUTED, CPU), 5 * MS);
+    assert_int_equal(sum(&fixture, SLEPT, CPU), 0);
+    drop(&fixture);
+}
+
+static void who_is_never_seen_running_keeps_its_time(void **state)
+{
+    (void)state;
+    struct fixture fixture;
+    start_with_slice(&fixture, 5);
+    sample(&fixture, 7, 110 * MS, EXTERNAL, SLEEP);
+    sample(&fixture, 7, 160 * MS, EXTERNAL, SLEEP);
+    end(&fixture);
+    assert_int_equal(sum(&fixture, SLEPT, CPU), 5 * MS);
+    assert_int_equal(fixture.report->unseen_cpu_ns, 0);
+    assert_int_equal(fixture.report->cpu_ns, 5 * MS);
+    drop(&fixture);
+}
+
 static void what_no_sample_shows_is_named(void **state)
 {
     (void)state;
@@ -242,6 +272,8 @@ int main(void)
         cmocka_unit_test(a_sleeper_has_no_cpu),
         cmocka_unit_test(native_compute_counts_as_running),
         cmocka_unit_test(no_cpu_time_is_lost),
+        cmocka_unit_test(time_between_samples_goes_to_the_next_that_runs),
+        cmocka_unit_test(who_is_never_seen_running_keeps_its_time),
         cmocka_unit_test(what_no_sample_shows_is_named),
         cmocka_unit_test(without_a_record_there_is_no_cpu),
         cmocka_unit_test(a_record_of_another_time_is_refused),

@@ -59,7 +59,8 @@ static void put_run(struct made *made, uint64_t start, uint64_t end, uint32_t no
 
 static void say(struct made *made, const char *how, uint32_t frame, uint64_t at, uint64_t spent)
 {
-    sn_buf_format(&made->said, "%s%s@%llu/%llu ", how, made->profile->frames[frame].name,
+    sn_buf_format(&made->said, "%s%s@%llu/%llu ", how,
+                  frame == SN_NO_INDEX ? "?" : made->profile->frames[frame].name,
                   (unsigned long long)at, (unsigned long long)spent);
 }
 
@@ -128,6 +129,10 @@ static void trees_are_walked_depth_first(void **state)
     put(&made, 0, made.c, 4, 0);
     put(&made, 0, made.a, 5, 0);
     check_walk(&made, 0, false, SN_NO_INDEX, "+a@0/0 +b@5/5 -b@10/10 +c@10/10 -c@15/15 -a@15/15 ");
+    put(&made, 1, 0, 7, 0); /* nothing of its stack is known */
+    check_walk(&made, 0, true, 1,
+               "+?@0/0 -?@7/7 +a@7/7 +b@7/7 -b@10/10 +c@10/10 -c@11/11 -a@11/11 ");
+    made.profile->rows[made.profile->row_count - 1].values[0] = 0;
     check_walk(&made, 0, true, 1, "+a@0/0 +b@0/0 -b@3/3 +c@3/3 -c@4/4 -a@4/4 ");
     drop(&made);
 }

@@ -385,6 +385,19 @@ static void the_receiver_ends_it(void **state)
     sonde_subscription_free(subscription);
 }
 
+static void a_silent_session_ends_when_asked(void **state)
+{
+    (void)state;
+    static const struct sonde_provider nobody = {.name = "Sonde-Nobody", .level = 5};
+    for (size_t i = 0; i < 3; i++) {
+        struct tally tally = {0};
+        struct sonde_subscription *subscription =
+            subscribe(&senders[i], &nobody, i == 1, take_tick, &tally);
+        stop(subscription);
+        assert_true(tally.received == 0 && tally.lost == 0);
+    }
+}
+
 static void a_killed_target_is_told(void **state)
 {
     (void)state;
@@ -392,7 +405,7 @@ static void a_killed_target_is_told(void **state)
         struct app app = RUN(majors[i], "storm", "rate=1000");
         struct tally tally = {0};
         struct sonde_error err = {0};
-        char path[128];
+        char command[160];
         struct sonde_subscription *subscription =
             subscribe(&app, &storm, i == 1, take_tick, &tally);
         turn_until(subscription, &tally.received, 10);
@@ -403,8 +416,10 @@ static void a_killed_target_is_told(void **state)
         assert_int_equal(waitpid(app.pid, NULL, 0), app.pid);
         close(app.input);
         close(app.output);
-        (void)snprintf(path, sizeof(path), "rm -f /tmp/dotnet-diagnostic-%d-*-socket", app.pid);
-        FILE *cleaner = popen(path, "r");
+        (void)snprintf(command, sizeof(command),
+                       "rm -f /tmp/dotnet-diagnostic-%d-*-socket /tmp/clr-debug-pipe-%d-*", app.pid,
+                       app.pid);
+        FILE *cleaner = popen(command, "r");
         if (cleaner)
             (void)pclose(cleaner);
     }
@@ -435,12 +450,12 @@ static void many_leave_nothing_behind(void **state)
 {
     (void)state;
     for (size_t i = 0; i < 3; i++) {
-        struct sonde_subscription *held[8];
-        struct tally tallies[8] = {0};
+        struct sonde_subscription *held[4];
+        struct tally tallies[4] = {0};
         unsigned before = open_files(getpid());
-        for (size_t h = 0; h < 8; h++)
+        for (size_t h = 0; h < 4; h++)
             held[h] = subscribe(&storms[i], &storm, h % 2, take_tick, &tallies[h]);
-        for (unsigned round = 0; round < 20; round++) {
+        for (unsigned round = 0; round < 12; round++) {
             struct tally tally = {0};
             struct sonde_subscription *one =
                 subscribe(&storms[i], &storm, false, take_tick, &tally);
@@ -451,7 +466,7 @@ static void many_leave_nothing_behind(void **state)
             else
                 stop(one);
         }
-        for (size_t h = 0; h < 8; h++) {
+        for (size_t h = 0; h < 4; h++) {
             turn_until(held[h], &tallies[h].received, 100);
             stop(held[h]);
         }
@@ -503,6 +518,7 @@ int main(void)
         cmocka_unit_test(values_are_as_they_were_sent),
         cmocka_unit_test(event_ids_are_filtered_on_every_runtime),
         cmocka_unit_test(the_receiver_ends_it),
+        cmocka_unit_test(a_silent_session_ends_when_asked),
         cmocka_unit_test(a_killed_target_is_told),
         cmocka_unit_test(many_leave_nothing_behind),
         cmocka_unit_test(what_cannot_be_is_refused),

@@ -243,7 +243,9 @@ export class FlameCanvas {
         const width = this.widthOf(short);
         if (width <= room)
             return short;
-        const length = Math.floor((short.length * room) / width) - 1;
+        let length = Math.floor((short.length * room) / width);
+        while (length >= 2 && this.context.measureText(`${short.slice(0, length)}…`).width > room)
+            length--;
         return length >= 2 ? `${short.slice(0, length)}…` : "";
     }
 

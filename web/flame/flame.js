@@ -343,6 +343,7 @@ export class FlameGraph {
             onkeydown: (event) => this.#onKey(event),
             onpointermove: (event) => this.#hover(event),
             onpointerleave: () => this.#hover(null),
+            onscroll: () => this.#hover(null),
             onclick: (event) => this.#onClick(event),
         }, spacer);
         this.canvas = new FlameCanvas(this.scroller, spacer, drawing);
@@ -429,12 +430,13 @@ export class FlameGraph {
 
     #tableRow(frame, columns) {
         const about = this.#aboutFrame(frame);
+        const whole = Math.max(this.#weights.total[0], this.#base?.total[0] ?? 0);
         const swatch = make("i", { "aria-hidden": "true" });
-        swatch.style.background = this.profile.isDiff ? "transparent" : this.colours.of(frame);
+        swatch.style.background = this.profile.isDiff
+            ? this.colours.ofChange(columns[0].values[frame] / (CHANGE_SCALE * whole)) : this.colours.of(frame);
         const name = make("button", { type: "button", title: shorten(about.name, 200), onclick: () => this.#mark(frame) },
             make("bdi", { text: about.short }));
         const place = [...new Set([about.space, about.module])].filter(Boolean).join(" · ") || about.kind;
-        const whole = Math.max(this.#weights.total[0], this.#base?.total[0] ?? 0);
         return make("tr", { class: frame === this.markedFrame ? "is-marked" : null },
             make("th", { scope: "row" }, make("div", {}, swatch, name),
                 make("small", { text: place, title: shorten(place, 200) })),
@@ -529,7 +531,7 @@ export class FlameGraph {
         let test = (name) => name.toLowerCase().includes(wanted);
         if (isRegex) {
             try {
-                const pattern = new RegExp(text, "iu");
+                const pattern = new RegExp(text, "i");
                 test = (name) => pattern.test(name);
             } catch {
                 return { isBad: true, matcher: null };

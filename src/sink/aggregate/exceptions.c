@@ -35,6 +35,7 @@
 #define THREAD_LIMIT 16384u
 #define PILE_MAX     8u
 #define MESSAGE_MAX  1024u /* bytes of UTF-16; the rest is cut off */
+#define TEXT_LIMIT   2048u /* the same as UTF-8: at most half as much again */
 
 static const uint32_t ids[] = {THROWN,       CATCH_START,  CATCH_STOP, FINALLY_START,
                                FINALLY_STOP, FILTER_START, FILTER_STOP};
@@ -333,7 +334,7 @@ struct sn_sink *sn_exceptions_sink(const struct sn_aggregate_context *context,
     *self = (struct exceptions){.sink.ops = &ops,
                                 .report = &context->report->exceptions,
                                 .arena = &context->report->arena,
-                                .text = sn_buf_with_limit(2 * MESSAGE_MAX),
+                                .text = sn_buf_with_limit(TEXT_LIMIT),
                                 .by_thread = sn_table_with_limit(THREAD_LIMIT)};
     sn_type_names_init(&self->types, &context->report->arena);
     if (prepare(self, context, err) != SONDE_OK) {

@@ -47,10 +47,12 @@ struct thread {
     uint64_t thread_id;
     uint32_t index; /* in the profile */
     const struct sn_cpu_thread *cpu;
-    size_t next_slice;    /* of cpu->slices */
-    size_t look;          /* which interval the pending samples are in */
-    uint64_t spent_ns;    /* of that interval's slice, given out already */
-    uint64_t assigned_ns; /* given to samples, all in all */
+    size_t next_slice;     /* of cpu->slices */
+    size_t look;           /* which interval the pending samples are in */
+    uint64_t spent_ns;     /* of that interval's slice, given out already */
+    uint64_t assigned_ns;  /* given to samples, all in all */
+    uint64_t carried_ns;   /* run while it was only seen waiting: for its next running samples */
+    uint32_t waiting_node; /* where it was seen then */
     uint64_t last_stay_ns;
     struct sample *pending; /* owns */
     size_t count;
@@ -131,7 +133,8 @@ static void give(struct thread *thread, enum sureness sureness, uint64_t stay_ns
 }
 
 /* Gives each kind as much as its samples stayed, the surest first. What is left over, where samples
- * are missing, goes to the surest there is. */
+ * are missing, goes to the surest there is. A thread that ran while it was only seen waiting ran
+ * between two samples: that time is kept for the next ones that are seen running. */
 static void weigh(struct thread *thread, uint64_t ns)
 {
     uint64_t stays[SURENESS_COUNT];
@@ -145,7 +148,14 @@ static void weigh(struct thread *thread, uint64_t ns)
         return;
     thread->spent_ns += ns;
     thread->assigned_ns += ns;
-    for (int kind = surest; kind < SURENESS_COUNT && ns; kind++) {
+    if (surest == WAITING) {
+        thread->carried_ns += ns;
+        thread->waiting_node = thread->pending[0].node;
+        return;
+    }
+    ns += thread->carried_ns;
+    thread->carried_ns = 0;
+    for (int kind = surest; kind < WAITING && ns; kind++) {
         uint64_t part = ns < stays[kind] ? ns : stays[kind];
         give(thread, (enum sureness)kind, stays[kind], part);
         ns -= part;
@@ -176,6 +186,41 @@ static void add_to_run(struct samples *samples, struct thread *thread, const str
     thread->has_run = true;
 }
 
+/* The frame of a node; NULL for the root. */
+static const struct sn_frame *frame_at(const struct samples *samples, uint32_t node)
+{
+    const struct sn_profile *profile = samples->profile;
+    return node && node != SN_NO_INDEX ? &profile->frames[profile->nodes[node].frame] : NULL;
+}
+
+/* Where the time of a sample is spent: where the thread was stopped, or, if that is the runtime's
+ * own place for being stopped, in the code that came there. */
+static uint32_t spent_at(const struct samples *samples, uint32_t node)
+{
+    const struct sn_frame *frame = frame_at(samples, node);
+    while (frame && frame->is_stop) {
+        node = samples->profile->nodes[node].parent;
+        frame = frame_at(samples, node);
+    }
+    return node;
+}
+
+/* The time counts where it was spent, the sample itself where it was taken: as other tools do. */
+static void add_row(struct samples *samples, const struct thread *thread, uint32_t taken_at,
+                    const struct sn_run *run)
+{
+    if (run->node == taken_at) {
+        sn_profile_add(samples->profile, thread->index, taken_at, run->values);
+        return;
+    }
+    const uint64_t one[SN_COLUMN_MAX] = {[SAMPLES] = 1};
+    uint64_t times[SN_COLUMN_MAX];
+    memcpy(times, run->values, sizeof(times));
+    times[SAMPLES] = 0;
+    sn_profile_add(samples->profile, thread->index, run->node, times);
+    sn_profile_add(samples->profile, thread->index, taken_at, one);
+}
+
 static void take_pending(struct samples *samples, struct thread *thread, bool is_early)
 {
     if (!thread->count)
@@ -187,13 +232,13 @@ static void take_pending(struct samples *samples, struct thread *thread, bool is
         struct sn_run run = {
             .start_ns = sample->time_ns,
             .end_ns = sample->time_ns + sample->stay_ns,
-            .node = sample->node,
+            .node = spent_at(samples, sample->node),
             .values = {[CPU] = sample->cpu_ns,
                        [WALL] = sample->stay_ns,
                        [WAIT] = samples->cpu ? wait : 0,
                        [SAMPLES] = 1},
         };
-        sn_profile_add(samples->profile, thread->index, sample->node, run.values);
+        add_row(samples, thread, sample->node, &run);
         add_to_run(samples, thread, &run);
     }
     thread->count = 0;
@@ -226,6 +271,15 @@ static struct thread *thread_of(struct samples *samples, const struct sn_event *
     return &samples->threads[*place - 1];
 }
 
+/* Whether the thread waits there. A stub without a name waits if whoever called it does. */
+static bool is_waiting_at(const struct samples *samples, uint32_t node)
+{
+    const struct sn_frame *frame = frame_at(samples, node);
+    if (frame && frame->kind == SN_FRAME_NATIVE)
+        frame = frame_at(samples, samples->profile->nodes[node].parent);
+    return frame && frame->is_waiting;
+}
+
 static enum sureness sureness_of(const struct samples *samples, const struct sn_event *event,
                                  uint32_t node)
 {
@@ -233,12 +287,9 @@ static enum sureness sureness_of(const struct samples *samples, const struct sn_
     uint32_t mode = 0;
     if (event->payload_size >= sizeof(mode))
         memcpy(&mode, event->payload, sizeof(mode));
-    if (mode == MANAGED)
-        return IN_MANAGED_CODE;
-    uint32_t frame =
-        node && node != SN_NO_INDEX ? samples->profile->nodes[node].frame : SN_NO_INDEX;
-    bool is_waiting = frame != SN_NO_INDEX && samples->profile->frames[frame].is_waiting;
-    return is_waiting ? WAITING : IN_NATIVE_CODE;
+    if (is_waiting_at(samples, node))
+        return WAITING; /* in either mode: who wakes up is back in managed code before it runs */
+    return mode == MANAGED ? IN_MANAGED_CODE : IN_NATIVE_CODE;
 }
 
 /* The last sample stayed until now. */
@@ -280,7 +331,7 @@ static int take_sample(struct sn_sink *sink, const struct sn_event *event)
         take_pending(samples, thread, false);
         thread->look = look;
         thread->spent_ns = 0;
-    } else if (thread->count == PENDING_MAX) {
+    } else if (thread->count == (samples->cpu ? PENDING_MAX : 1)) {
         take_pending(samples, thread, true);
     }
     struct sample *pending =
@@ -340,6 +391,14 @@ static uint64_t assigned_to(const struct samples *samples, uint64_t thread_id)
     return place && *place ? samples->threads[*place - 1].assigned_ns : 0;
 }
 
+/* It never was seen running again. */
+static void give_carried(struct samples *samples, struct thread *thread)
+{
+    const uint64_t values[SN_COLUMN_MAX] = {[CPU] = thread->carried_ns};
+    if (thread->carried_ns)
+        sn_profile_add(samples->profile, thread->index, thread->waiting_node, values);
+}
+
 static int finish(struct sn_sink *sink, struct sonde_error *err)
 {
     (void)err;
@@ -351,6 +410,7 @@ static int finish(struct sn_sink *sink, struct sonde_error *err)
             thread->pending[thread->count - 1].stay_ns = thread->last_stay_ns;
         take_pending(samples, thread, false);
         end_run(samples, thread);
+        give_carried(samples, thread);
     }
     samples->profile->start_ns = samples->first_ns;
     samples->profile->end_ns = samples->last_ns;

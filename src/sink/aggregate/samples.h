@@ -4,7 +4,8 @@
  * The sampler takes a stack of every managed thread, running or not, and marks native compute and
  * Thread.Sleep alike. The CPU record says how long each thread ran between two looks. That time is
  * shared out over the thread's samples between the looks: first to those in managed code, then to
- * those in native code, last to those whose leaf is known to wait. docs/adr/0012 says why. */
+ * those in native code; those whose leaf is known to wait get what nobody else can have.
+ * docs/adr/0012 says why. */
 #ifndef SN_SAMPLES_H
 #define SN_SAMPLES_H
 

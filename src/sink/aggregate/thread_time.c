@@ -87,6 +87,8 @@ struct thread_time {
     size_t path_capacity;
     struct sn_buf command; /* the process's command line */
     uint32_t process_frame;
+    uint32_t cpu_frame;
+    uint32_t unmanaged_frame;
     uint32_t pid;
     uint8_t pointer_size;
     uint64_t first_ns;
@@ -271,13 +273,19 @@ static void close_stay(struct thread_time *time, struct thread *thread, uint64_t
     thread->has_run = true;
 }
 
+static bool is_sample(const struct sn_event *event)
+{
+    return strcmp(event->schema->provider, SAMPLER) == 0;
+}
+
+/* What the runtime wrote was written by code that ran. */
 static bool is_on_cpu(const struct sn_event *event)
 {
     enum { MANAGED = 2 };
-    uint32_t mode = MANAGED; /* what the runtime wrote was written by code that ran */
-    if (is_from_event_source(event->schema))
-        return false;
-    if (strcmp(event->schema->provider, SAMPLER) == 0 && event->payload_size >= sizeof(mode))
+    uint32_t mode = MANAGED;
+    if (!is_sample(event))
+        return !is_from_event_source(event->schema);
+    if (event->payload_size >= sizeof(mode))
         memcpy(&mode, event->payload, sizeof(mode));
     return mode == MANAGED;
 }
@@ -296,10 +304,10 @@ static int take_sample(struct thread_time *time, struct thread *thread,
         begin(time, thread);
     close_stay(time, thread, event->time_ns);
     uint32_t node = below_thread(time, thread, sn_frames_node(time->frames, event));
-    if (is_from_event_source(event->schema))
+    if (!is_sample(event) && is_from_event_source(event->schema))
         node = below_event(time, node, event->schema);
-    const char *leaf = is_on_cpu(event) ? "CPU_TIME" : "UNMANAGED_CODE_TIME";
-    thread->place = sn_profile_node(time->profile, node, stand_in(time->profile, leaf));
+    thread->place = sn_profile_node(time->profile, node,
+                                    is_on_cpu(event) ? time->cpu_frame : time->unmanaged_frame);
     thread->seen_ns = event->time_ns;
     time->pid = event->pid;
     time->pointer_size = event->pointer_size;
@@ -331,24 +339,29 @@ static bool take_category(struct thread *thread, const char *event)
     return false;
 }
 
+/* An event that is no sample: what it tells, and whether its thread was seen in it. */
+static bool take_other(struct thread_time *time, const struct sn_event *event)
+{
+    if (strcmp(event->schema->provider, EVENTPIPE) == 0)
+        take_command(time, event);
+    if (is_from_event_source(event->schema))
+        return time->with_events;
+    if (!is_wanted(event->schema))
+        return false;
+    struct thread *thread = thread_of(time, event);
+    return thread && !take_category(thread, event->schema->name);
+}
+
 static int take(struct sn_sink *sink, const struct sn_event *event)
 {
     struct thread_time *time = (struct thread_time *)sink;
-    if (event->schema == &sn_lost_schema)
-        return SONDE_OK;
-    bool is_command = strcmp(event->schema->provider, EVENTPIPE) == 0;
-    bool counts = time->with_events && is_from_event_source(event->schema);
-    if (is_command)
-        take_command(time, event);
-    if (!counts && (is_command || !is_wanted(event->schema)))
+    if (event->schema == &sn_lost_schema || (!is_sample(event) && !take_other(time, event)))
         return SONDE_OK;
     struct thread *thread = thread_of(time, event);
-    if (!thread) {
-        time->profile->dropped_count++;
-        return SONDE_OK;
-    }
-    bool is_category = take_category(thread, event->schema->name);
-    return counts || !is_category ? take_sample(time, thread, event) : SONDE_OK;
+    if (thread)
+        return take_sample(time, thread, event);
+    time->profile->dropped_count++;
+    return SONDE_OK;
 }
 
 /* --- the end --- */
@@ -425,6 +438,8 @@ static struct sn_sink *make(const struct sn_aggregate_context *context, bool wit
         free_thread_time(&time->sink);
         return NULL;
     }
+    time->cpu_frame = stand_in(time->profile, "CPU_TIME");
+    time->unmanaged_frame = stand_in(time->profile, "UNMANAGED_CODE_TIME");
     return &time->sink;
 }
 

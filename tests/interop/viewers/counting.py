@@ -6,6 +6,7 @@ import math
 import os
 
 SAMPLER = "Microsoft-DotNETCore-SampleProfiler"
+NO_STACK = "[no stack]"
 UNKNOWN = "?"  # the full name of code that no event tells of
 
 
@@ -21,22 +22,32 @@ def arguments_of(signature):
 
 class Methods:
     """Which method an address belonged to at a time, by the events that say where methods are. Addresses are used
-    again: a method that is unloaded later was there until then, otherwise what is there at the end was."""
+    again; events of a load come a little after the code may run, so the nearest in time counts if none fits."""
 
     def __init__(self, events):
         self.modules = {}
-        self.at = {}  # start address: [(until, size, name)]
+        self.at = {}  # start address: [[since, until, size, name]]
         for event in events:
             fields = event.get("fields", {})
             if "ModuleILPath" in fields:
                 self.add_module(fields)
-        for event in events:
+        for event in sorted(events, key=lambda event: event["ns"]):
             fields = event.get("fields", {})
             if "MethodNamespace" in fields and fields.get("MethodSize"):
-                is_unload = event["event"].startswith("MethodUnload")
-                until = event["ns"] if is_unload else math.inf
-                self.at.setdefault(fields["MethodStartAddress"], []).append((until, fields["MethodSize"], self.name_of(fields)))
+                self.add_method(event, fields)
         self.starts = sorted(self.at)
+
+    def add_method(self, event, fields):
+        there = self.at.setdefault(fields["MethodStartAddress"], [])
+        name = self.name_of(fields)
+        same = [entry for entry in there if entry[3] == name and entry[1] == math.inf]
+        if event["event"].startswith("MethodLoad"):
+            there.append([event["ns"], math.inf, fields["MethodSize"], name])
+        elif event["event"].startswith("MethodUnload") and same:
+            same[-1][1] = event["ns"]
+        elif not same:
+            until = event["ns"] if event["event"].startswith("MethodUnload") else math.inf
+            there.append([-math.inf, until, fields["MethodSize"], name])
 
     def add_module(self, fields):
         name = os.path.basename(fields["ModuleILPath"] or fields.get("ModuleNativePath", ""))
@@ -52,16 +63,15 @@ class Methods:
 
     def find(self, address, when):
         place = bisect.bisect_right(self.starts, address)
-        for start in reversed(self.starts[max(0, place - 8):place]):
-            there = [entry for entry in self.at[start] if entry[0] >= when and address < start + entry[1]]
-            if there:
-                return min(there, key=lambda entry: entry[0])[2]
-        return UNKNOWN
+        found = []
+        for start in self.starts[max(0, place - 8):place]:
+            found += [entry for entry in self.at[start] if address < start + entry[2]]
+        return min(found, key=lambda entry: max(entry[0] - when, when - entry[1], 0), default=[UNKNOWN])[-1]
 
 
 def stack_of(event, methods):
     """Names from the outermost to the innermost."""
-    return [methods.find(int(address, 16), event["ns"]) for address in reversed(event.get("stack", []))]
+    return [methods.find(int(address, 16), event["ns"]) for address in reversed(event.get("stack", []))] or [NO_STACK]
 
 
 def count_samples(events, methods):
@@ -117,5 +127,5 @@ def without_leaf(counts):
     """The same without the innermost frame: the type that was allocated or thrown."""
     sums = collections.Counter()
     for stack, value in counts.items():
-        sums[stack.rpartition(";")[0]] += value
+        sums[stack.rpartition(";")[0] or NO_STACK] += value
     return sums

@@ -1,6 +1,6 @@
 /* The inside of a public event, and the sink that hands a road's events to a public callback. */
-#ifndef SN_API_EVENT_H
-#define SN_API_EVENT_H
+#ifndef SN_EVENT_INTERNAL_H
+#define SN_EVENT_INTERNAL_H
 
 #include <stdbool.h>
 

@@ -1,4 +1,4 @@
-#include "clr/names.h"
+#include "clr/words.h"
 
 #include <stddef.h>
 

@@ -1,7 +1,7 @@
 /* What the numbers in the runtime's events mean, in words. No state; an unknown number has a word
  * too. */
-#ifndef SN_CLR_NAMES_H
-#define SN_CLR_NAMES_H
+#ifndef SN_CLR_WORDS_H
+#define SN_CLR_WORDS_H
 
 #include <stdint.h>
 

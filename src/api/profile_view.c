@@ -145,7 +145,8 @@ int sonde_profile_read(const char *path, const struct sonde_profile_options *opt
     profile->data = SN_TAKE(*place);
     profile->view = asked.view;
     profile->title = title;
-    profile->is_partial = end.is_cut || end.lost_count || end.damage_count;
+    profile->is_partial = end.is_cut || end.damage_count;
+    profile->lost_count = end.lost_count;
     profile->has_cpu = report->cpu_truth == SN_CPU_KNOWN;
     profile->duration_ns = report->duration_ns;
     profile->data->start_utc_ns = end.start_utc_ns;
@@ -174,6 +175,11 @@ void sonde_profile_free(struct sonde_profile *profile)
 bool sonde_profile_is_partial(const struct sonde_profile *profile)
 {
     return profile->is_partial;
+}
+
+uint64_t sonde_profile_lost_count(const struct sonde_profile *profile)
+{
+    return profile->lost_count;
 }
 
 const char *sonde_profile_unit(const struct sonde_profile *profile)
