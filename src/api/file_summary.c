@@ -166,6 +166,8 @@ static void sort_kinds(struct sonde_summary *summary)
 
 void sn_summary_end(struct sonde_summary *summary, const struct sn_walk *walk, int status)
 {
+    if (!summary)
+        return;
     const struct sn_trace_info *info = sn_walk_info(walk);
     struct sn_nettrace_counters counters = sn_walk_counters(walk);
     summary->totals = (struct sonde_file_totals){

@@ -97,17 +97,34 @@ static struct sn_sink *span_sink(struct sn_report *report)
     return &span->sink;
 }
 
-static int read_names(const char *path, const struct sn_read_options *options,
-                      struct sn_report *report, struct sn_methods *methods, struct sn_lines *lines,
-                      struct sn_read_end *ret_end, struct sonde_error *err)
+/* What the first pass fills; owns. */
+struct names {
+    struct sn_methods *methods;
+    struct sn_lines *lines; /* NULL: not asked for */
+};
+
+static void names_done_auto(struct names *names)
+{
+    sn_lines_free(names->lines);
+    sn_methods_free(names->methods);
+}
+
+static int subscribe_names(struct sn_walk *walk, struct names *names, struct sonde_error *err)
+{
+    int rc =
+        sn_walk_subscribe(walk, &sn_methods_request, sn_methods_sink(names->methods), false, err);
+    if (rc == SONDE_OK && names->lines)
+        rc = sn_walk_subscribe(walk, &sn_lines_request, sn_lines_sink(names->lines), false, err);
+    return rc;
+}
+
+static int read_names(const char *path, struct sonde_summary *summary, struct sn_report *report,
+                      struct names *names, struct sn_read_end *ret_end, struct sonde_error *err)
 {
     SN_AUTO(sn_walk_done) struct sn_walk walk = {0};
-    struct sonde_summary *summary = options->summary;
     int rc = sn_walk_init(&walk, path, err);
     if (rc == SONDE_OK)
-        rc = sn_walk_subscribe(&walk, &sn_methods_request, sn_methods_sink(methods), false, err);
-    if (rc == SONDE_OK && lines)
-        rc = sn_walk_subscribe(&walk, &sn_lines_request, sn_lines_sink(lines), false, err);
+        rc = subscribe_names(&walk, names, err);
     if (rc == SONDE_OK)
         rc = sn_walk_subscribe(&walk, &sn_everything, span_sink(report), false, err);
     if (rc == SONDE_OK && summary)
@@ -168,25 +185,24 @@ int sn_read_report(const char *path, const struct sn_read_options *options,
                    struct sonde_error *err)
 {
     SN_AUTO(sn_report_free) struct sn_report *report = NULL;
-    SN_AUTO(sn_methods_free) struct sn_methods *methods = NULL;
-    SN_AUTO(sn_lines_free) struct sn_lines *lines = NULL;
+    SN_AUTO(names_done) struct names names = {0};
     SN_AUTO(sn_cpu_slices_free) struct sn_cpu_slices *cpu = NULL;
     int rc = sn_report_new(&report, err);
     if (rc == SONDE_OK)
-        rc = sn_methods_new(&methods, err);
+        rc = sn_methods_new(&names.methods, err);
     if (rc == SONDE_OK && options->with_lines)
-        rc = sn_lines_new(methods, &lines, err);
+        rc = sn_lines_new(names.methods, &names.lines, err);
     if (rc == SONDE_OK)
         rc = find_cpu_record(path, options, report, &cpu, err);
     if (rc == SONDE_OK)
-        rc = read_names(path, options, report, methods, lines, ret_end, err);
+        rc = read_names(path, options->summary, report, &names, ret_end, err);
     if (rc != SONDE_OK)
         return rc;
     const struct sn_aggregate_context context = {.report = report,
-                                                 .methods = methods,
+                                                 .methods = names.methods,
                                                  .cpu = cpu,
-                                                 .find_line = lines ? sn_lines_find : NULL,
-                                                 .line_user = lines};
+                                                 .find_line = names.lines ? sn_lines_find : NULL,
+                                                 .line_user = names.lines};
     rc = read_topics(path, options->topic, &context, err);
     if (rc != SONDE_OK)
         return rc;

@@ -2,13 +2,27 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <sys/random.h>
 
 #define SMALLEST_CAPACITY 64u
+#define LARGE_CAPACITY    1024u
+
+/* Another in every process, so that nobody can choose keys that all fall into one place. Without
+ * randomness it stays what it is, which only a hostile file would notice. */
+static uint64_t multiplier = 0xD6E8FEB86659FD93u;
+
+__attribute__((constructor)) static void choose_multiplier(void)
+{
+    uint64_t random;
+    if (getrandom(&random, sizeof(random), GRND_NONBLOCK) == (ssize_t)sizeof(random))
+        multiplier = random | 1;
+}
 
 static size_t slot_of(const struct sn_table *table, uint64_t key)
 {
-    /* Fibonacci hashing: the top bits of the product depend on every bit of the key. */
+    /* Fibonacci hashing: the top bits of a product depend on every bit of the key. */
     uint64_t hash = key * 0x9E3779B97F4A7C15u;
+    hash = (hash ^ hash >> 32) * multiplier;
     return (size_t)(hash >> (__builtin_clzll(table->capacity) + 1));
 }
 
@@ -28,7 +42,9 @@ void sn_table_done(struct sn_table *table)
 
 void sn_table_clear(struct sn_table *table)
 {
-    if (table->count)
+    if (table->capacity > LARGE_CAPACITY && table->count < table->capacity / 8)
+        sn_table_done(table); /* to empty it again and again would cost more than to fill it */
+    else if (table->count)
         memset(table->slots, 0, table->capacity * sizeof(*table->slots));
     table->count = 0;
 }

@@ -25,7 +25,7 @@ static inline struct sn_table sn_table_with_limit(size_t limit)
 }
 
 void sn_table_done(struct sn_table *table);
-void sn_table_clear(struct sn_table *table); /* keeps the memory */
+void sn_table_clear(struct sn_table *table); /* keeps the memory, unless much more than needed */
 
 /* Where the value of `key` is, or NULL. Dies with the next put. */
 uint64_t *sn_table_find(const struct sn_table *table, uint64_t key);

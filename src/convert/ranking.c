@@ -59,16 +59,20 @@ static void put_in_order(struct sn_ranking *ranking, int (*order)(const void *, 
 /* --- groups: what goes by one name is one method to a reader: an async method and its body, the
  * overloads of a name --- */
 
+struct group {
+    const struct sn_frame *frame; /* the first of them */
+};
+
 struct groups {
-    uint32_t *of;                  /* owns; frame to group */
-    const struct sn_frame **first; /* owns; group to its first frame */
+    uint32_t *of;       /* owns; frame to group */
+    struct group *list; /* owns */
     uint32_t count;
 };
 
 static void groups_done_auto(struct groups *groups)
 {
     free(groups->of);
-    free(groups->first);
+    free(groups->list);
 }
 
 static int text_order(const char *left, const char *right)
@@ -87,8 +91,8 @@ static int group_order(const struct sn_frame *a, const struct sn_frame *b)
 
 static int by_group_order(const void *left, const void *right)
 {
-    const struct sn_frame *a = *(const struct sn_frame *const *)left;
-    const struct sn_frame *b = *(const struct sn_frame *const *)right;
+    const struct sn_frame *a = ((const struct group *)left)->frame;
+    const struct sn_frame *b = ((const struct group *)right)->frame;
     int order = group_order(a, b);
     return order ? order : (a > b) - (a < b);
 }
@@ -96,33 +100,35 @@ static int by_group_order(const void *left, const void *right)
 static bool groups_find(struct groups *groups, const struct sn_profile *profile)
 {
     size_t count = profile->frame_count;
-    const struct sn_frame **sorted = calloc(count + 1, sizeof(*sorted));
     groups->of = calloc(count + 1, sizeof(*groups->of));
-    groups->first = calloc(count + 1, sizeof(*groups->first));
-    if (!sorted || !groups->of || !groups->first) {
-        free(sorted);
+    groups->list = calloc(count + 1, sizeof(*groups->list));
+    if (!groups->of || !groups->list)
         return false;
-    }
+    struct group *list = groups->list; /* of frames at first; each group's first stays */
     for (size_t i = 0; i < count; i++)
-        sorted[i] = &profile->frames[i];
-    qsort(sorted, count, sizeof(*sorted), by_group_order);
+        list[i].frame = &profile->frames[i];
+    qsort(list, count, sizeof(*list), by_group_order);
     for (size_t i = 0; i < count; i++) {
-        if (i == 0 || group_order(sorted[i - 1], sorted[i]) != 0)
-            groups->first[groups->count++] = sorted[i];
-        groups->of[sorted[i] - profile->frames] = groups->count - 1;
+        const struct sn_frame *frame = list[i].frame;
+        if (i == 0 || group_order(list[groups->count - 1].frame, frame) != 0)
+            list[groups->count++].frame = frame;
+        groups->of[frame - profile->frames] = groups->count - 1;
     }
-    free(sorted);
     return true;
 }
 
-static bool has_ancestor_in(const struct sn_profile *profile, const struct groups *groups,
-                            uint32_t node, uint32_t group)
+/* Where what a node spent itself is counted. What was allocated or thrown is no method: the method
+ * above it did that. */
+static uint32_t spender(const struct sn_profile *profile, uint32_t node)
 {
-    for (node = profile->nodes[node].parent; node; node = profile->nodes[node].parent) {
-        if (groups->of[profile->nodes[node].frame] == group)
-            return true;
-    }
-    return false;
+    uint32_t frame = profile->nodes[node].frame;
+    uint32_t parent = profile->nodes[node].parent;
+    return profile->frames[frame].kind == SN_FRAME_TYPE && parent ? parent : node;
+}
+
+static bool is_type(const struct sn_profile *profile, uint32_t node)
+{
+    return spender(profile, node) != node;
 }
 
 /* One entry a group; recursion, also through another of the same name, counts once. */
@@ -133,12 +139,14 @@ static struct sn_frame_sum *group_sums(const struct sn_profile *profile,
     SN_AUTO(sn_free)
     uint64_t *totals = sn_profile_node_totals(profile, column, SN_NO_INDEX, &self);
     SN_AUTO(sn_free) uint64_t *owned = self;
-    struct sn_frame_sum *sums = totals ? calloc(groups->count + 1, sizeof(*sums)) : NULL;
+    SN_AUTO(sn_free) bool *is_repeat = sn_profile_repeats(profile, groups->of);
+    struct sn_frame_sum *sums =
+        totals && is_repeat ? calloc(groups->count + 1, sizeof(*sums)) : NULL;
     for (uint32_t i = 1; sums && i < profile->node_count; i++) {
-        uint32_t group = groups->of[profile->nodes[i].frame];
-        sums[group].self += self[i];
-        if (totals[i] && !has_ancestor_in(profile, groups, i, group))
-            sums[group].total += totals[i];
+        uint32_t by = spender(profile, i);
+        sums[groups->of[profile->nodes[by].frame]].self += self[i];
+        if (by == i && !is_repeat[i])
+            sums[groups->of[profile->nodes[i].frame]].total += totals[i];
     }
     return sums;
 }
@@ -147,11 +155,11 @@ static void rank_sums(struct sn_ranking *ranking, const struct groups *groups,
                       const struct sn_frame_sum *sums)
 {
     ranking->items = calloc(groups->count + 1, sizeof(*ranking->items));
-    for (size_t i = 0; ranking->items && i < groups->count; i++)
-        ranking->items[ranking->count++] = (struct sn_ranked){.name = groups->first[i]->name,
-                                                              .frame = groups->first[i],
-                                                              .self = sums[i].self,
-                                                              .total = sums[i].total};
+    for (size_t i = 0; ranking->items && i < groups->count; i++) {
+        const struct sn_frame *frame = groups->list[i].frame;
+        ranking->items[ranking->count++] = (struct sn_ranked){
+            .name = frame->name, .frame = frame, .self = sums[i].self, .total = sums[i].total};
+    }
 }
 
 /* --- methods --- */
@@ -247,9 +255,11 @@ struct search {
     bool *is_match;               /* one a frame */
     uint64_t *totals;             /* one a node */
     uint64_t *self;               /* one a node */
-    struct sn_frame_sum *matched; /* one a group */
-    struct sn_frame_sum *callers;
+    struct sn_frame_sum *callers; /* one a group */
     struct sn_frame_sum *callees;
+    uint32_t *callee_depth; /* one a group: so many of it, called by a match, lie above */
+    uint32_t match_depth;   /* so many matches lie above */
+    struct sn_neighbours *found;
 };
 
 static void search_done_auto(struct search *search)
@@ -258,9 +268,9 @@ static void search_done_auto(struct search *search)
     free(search->is_match);
     free(search->totals);
     free(search->self);
-    free(search->matched);
     free(search->callers);
     free(search->callees);
+    free(search->callee_depth);
 }
 
 static bool search_init(struct search *search, const struct sn_profile *profile, int column,
@@ -270,15 +280,16 @@ static bool search_init(struct search *search, const struct sn_profile *profile,
     search->profile = profile;
     search->is_match = calloc(count, sizeof(*search->is_match));
     search->totals = sn_profile_node_totals(profile, column, SN_NO_INDEX, &search->self);
-    search->matched = calloc(count, sizeof(*search->matched));
     search->callers = calloc(count, sizeof(*search->callers));
     search->callees = calloc(count, sizeof(*search->callees));
-    if (!search->is_match || !search->totals || !search->matched || !search->callers ||
-        !search->callees || !groups_find(&search->groups, profile))
+    search->callee_depth = calloc(count, sizeof(*search->callee_depth));
+    if (!search->is_match || !search->totals || !search->callers || !search->callees ||
+        !search->callee_depth || !groups_find(&search->groups, profile))
         return false;
     for (size_t i = 0; i < profile->frame_count; i++)
-        search->is_match[i] = sn_pattern_matches(pattern, profile->frames[i].name) ||
-                              sn_pattern_matches(pattern, profile->frames[i].full_name);
+        search->is_match[i] = profile->frames[i].kind != SN_FRAME_TYPE &&
+                              (sn_pattern_matches(pattern, profile->frames[i].name) ||
+                               sn_pattern_matches(pattern, profile->frames[i].full_name));
     return true;
 }
 
@@ -287,50 +298,74 @@ static bool is_matched(const struct search *search, uint32_t node)
     return node && search->is_match[search->profile->nodes[node].frame];
 }
 
-static bool has_matched_caller(const struct search *search, uint32_t node)
+static uint32_t group_at(const struct search *search, uint32_t node)
 {
-    for (node = search->profile->nodes[node].parent; node;
-         node = search->profile->nodes[node].parent) {
-        if (is_matched(search, node))
-            return true;
-    }
-    return false;
+    return search->groups.of[search->profile->nodes[node].frame];
 }
 
-/* One node of a matched method: once for its own sums, once for who called it, unless it is called
- * by a matched one itself. */
-static void take_matched(struct search *search, struct sn_neighbours *neighbours, uint32_t node)
+/* Called by a match and none itself. */
+static bool is_callee(const struct search *search, uint32_t node)
 {
-    const struct sn_node *nodes = search->profile->nodes;
-    struct sn_frame_sum *matched = &search->matched[search->groups.of[nodes[node].frame]];
-    matched->self += search->self[node];
-    neighbours->self += search->self[node];
-    if (has_matched_caller(search, node))
+    return !is_matched(search, node) && is_matched(search, search->profile->nodes[node].parent) &&
+           !is_type(search->profile, node);
+}
+
+/* What comes through a caller, and goes into a callee, counts once however deep they recur. */
+static void enter_node(void *user, uint32_t node)
+{
+    struct search *search = user;
+    if (is_matched(search, spender(search->profile, node)))
+        search->found->self += search->self[node];
+    if (is_matched(search, node)) {
+        uint32_t caller = search->profile->nodes[node].parent;
+        if (search->match_depth++ > 0)
+            return;
+        search->found->total += search->totals[node];
+        if (caller)
+            search->callers[group_at(search, caller)].total += search->totals[node];
+    } else if (is_callee(search, node)) {
+        struct sn_frame_sum *callee = &search->callees[group_at(search, node)];
+        callee->self += search->self[node];
+        if (search->callee_depth[group_at(search, node)]++ == 0)
+            callee->total += search->totals[node];
+    }
+}
+
+static void leave_node(void *user, uint32_t node)
+{
+    struct search *search = user;
+    if (is_matched(search, node))
+        search->match_depth--;
+    else if (is_callee(search, node))
+        search->callee_depth[group_at(search, node)]--;
+}
+
+/* The matching methods themselves, each with its own sums. */
+static void rank_matched(struct sn_ranking *matched, const struct search *search, int column)
+{
+    SN_AUTO(sn_free)
+    struct sn_frame_sum *sums = group_sums(search->profile, &search->groups, column);
+    if (!sums)
         return;
-    matched->total += search->totals[node];
-    neighbours->total += search->totals[node];
-    uint32_t caller = nodes[node].parent;
-    if (caller)
-        search->callers[search->groups.of[nodes[caller].frame]].total += search->totals[node];
+    rank_sums(matched, &search->groups, sums);
+    size_t kept = 0;
+    for (size_t i = 0; i < matched->count; i++) {
+        if (search->is_match[matched->items[i].frame - search->profile->frames])
+            matched->items[kept++] = matched->items[i];
+    }
+    matched->count = kept;
 }
 
 void sn_neighbours_find(struct sn_neighbours *neighbours, const struct sn_profile *profile,
                         int column, const char *pattern)
 {
+    static const struct sn_visitor visitor = {.enter = enter_node, .leave = leave_node};
     *neighbours = (struct sn_neighbours){0};
-    SN_AUTO(search_done) struct search search = {0};
-    if (!search_init(&search, profile, column, pattern))
+    SN_AUTO(search_done) struct search search = {.found = neighbours};
+    if (!search_init(&search, profile, column, pattern) ||
+        !sn_profile_walk(profile, &visitor, &search))
         return;
-    for (uint32_t node = 1; node < profile->node_count; node++) {
-        uint32_t group = search.groups.of[profile->nodes[node].frame];
-        if (is_matched(&search, node))
-            take_matched(&search, neighbours, node);
-        else if (is_matched(&search, profile->nodes[node].parent)) {
-            search.callees[group].total += search.totals[node];
-            search.callees[group].self += search.self[node];
-        }
-    }
-    rank_sums(&neighbours->matched, &search.groups, search.matched);
+    rank_matched(&neighbours->matched, &search, column);
     rank_sums(&neighbours->callers, &search.groups, search.callers);
     rank_sums(&neighbours->callees, &search.groups, search.callees);
     put_in_order(&neighbours->matched, by_total);

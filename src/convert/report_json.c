@@ -118,15 +118,17 @@ static void write_list(struct sn_json *json, const char *key, const struct sn_sh
 static void write_thread_totals(struct sn_json *json, const struct sn_show_view *view)
 {
     const struct sn_profile *profile = view->profile;
+    SN_AUTO(sn_free) uint64_t *totals = calloc(profile->thread_count + 1, sizeof(*totals));
+    for (size_t i = 0; totals && i < profile->row_count; i++)
+        totals[profile->rows[i].thread] += profile->rows[i].values[view->column];
     sn_json_array(json, "threads");
-    for (uint32_t i = 0; i < profile->thread_count; i++) {
-        uint64_t total = sn_profile_total(profile, view->column, i);
-        if (!total)
+    for (size_t i = 0; totals && i < profile->thread_count; i++) {
+        if (!totals[i])
             continue;
         sn_json_object(json, NULL);
         sn_json_u64(json, "id", profile->threads[i].thread_id);
         sn_json_text(json, "name", profile->threads[i].name);
-        sn_json_u64(json, "total", total);
+        sn_json_u64(json, "total", totals[i]);
         sn_json_close(json);
     }
     sn_json_close(json);

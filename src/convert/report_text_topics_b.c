@@ -14,7 +14,7 @@
 #define HEADLINE_NAME 64u /* bytes of a name in a first line */
 #define INDENT        "  "
 #define OPEN_ROWS     5u
-#define LONG_WAIT_NS  (100u * SN_NS_PER_MS) /* a median wait that people notice */
+#define LONG_WAIT_NS  (100ull * SN_NS_PER_MS) /* a median wait that people notice */
 
 /* A name from outside, fit for a heading. */
 static const char *headline_name(struct sn_buf *to, const char *text)

@@ -81,8 +81,9 @@ void sn_text_words(struct sn_text_report *page, enum sn_style style, const char 
 
 static const char *make_safe(struct sn_buf *safe, const char *text)
 {
-    size_t size = strnlen(text, LONGEST_TEXT + 1);
+    size_t size = strlen(text);
     bool is_cut = size > LONGEST_TEXT;
+    size = is_cut ? LONGEST_TEXT + 1 : size;
     while (is_cut && size > LONGEST_TEXT - 4 && ((unsigned char)text[--size] & 0xC0u) == 0x80u) {
         /* back to where a character begins */
     }

@@ -206,16 +206,6 @@ int sn_nettrace_sequence_bound(struct sn_nettrace_reader *reader, struct sn_nett
 
 void sn_nettrace_threads_clear(struct sn_nettrace_threads *threads);
 
-/* Empties a table, and gives back the memory of a large one with little in it: emptying it again
- * and again would cost more than filling it. */
-static inline void sn_nettrace_table_clear(struct sn_table *table)
-{
-    if (table->capacity > 1024 && table->count < table->capacity / 8)
-        sn_table_done(table);
-    else
-        sn_table_clear(table);
-}
-
 /* How a list of fields is laid out. */
 enum sn_nettrace_fields_kind {
     SN_NETTRACE_FIELDS_V1, /* in the body of version 4 metadata */

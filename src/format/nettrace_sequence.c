@@ -68,7 +68,7 @@ static void clear_metadata(struct sn_nettrace_schemas *schemas)
 {
     for (uint32_t i = 0; i < schemas->dense_count; i++)
         schemas->by_id[i].schema = NULL;
-    sn_nettrace_table_clear(&schemas->far_ids);
+    sn_table_clear(&schemas->far_ids);
 }
 
 static void clear_caches(struct sn_nettrace_reader *reader, uint32_t flags)

@@ -20,7 +20,7 @@ static struct sn_nettrace_thread_near *near_of(struct sn_nettrace_threads *threa
 
 void sn_nettrace_threads_clear(struct sn_nettrace_threads *threads)
 {
-    sn_nettrace_table_clear(&threads->by_key);
+    sn_table_clear(&threads->by_key);
     memset(threads->near, 0, sizeof(threads->near));
     threads->count = 0;
     threads->removed = 0;

@@ -6,6 +6,7 @@
 #include "base/array.h"
 #include "base/cursor.h"
 #include "base/err.h"
+#include "base/own.h"
 
 /* Ceilings: a trace is hostile input. A large service has some 10,000 methods and a million nodes.
  */
@@ -301,29 +302,94 @@ uint64_t *sn_profile_node_totals(const struct sn_profile *profile, int column, u
     return totals;
 }
 
-static bool has_ancestor_of_frame(const struct sn_profile *profile, uint32_t node, uint32_t frame)
+/* Children of each node as lists in two arrays. */
+static bool list_children(const struct sn_profile *profile, uint32_t *first, uint32_t *next)
 {
-    for (node = profile->nodes[node].parent; node; node = profile->nodes[node].parent) {
-        if (profile->nodes[node].frame == frame)
-            return true;
+    if (!first || !next)
+        return false;
+    for (size_t i = 0; i < profile->node_count; i++)
+        first[i] = SN_NO_INDEX;
+    for (uint32_t i = (uint32_t)profile->node_count; i-- > 1;) { /* so that the first comes first */
+        next[i] = first[profile->nodes[i].parent];
+        first[profile->nodes[i].parent] = i;
     }
-    return false;
+    return true;
+}
+
+bool sn_profile_walk(const struct sn_profile *profile, const struct sn_visitor *visitor, void *user)
+{
+    SN_AUTO(sn_free) uint32_t *first = malloc(profile->node_count * sizeof(*first));
+    SN_AUTO(sn_free) uint32_t *next = malloc(profile->node_count * sizeof(*next));
+    if (!list_children(profile, first, next))
+        return false;
+    uint32_t node = first[0];
+    while (node != SN_NO_INDEX) {
+        visitor->enter(user, node);
+        if (first[node] != SN_NO_INDEX) {
+            node = first[node];
+            continue;
+        }
+        visitor->leave(user, node);
+        while (node && next[node] == SN_NO_INDEX) {
+            node = profile->nodes[node].parent;
+            if (node)
+                visitor->leave(user, node);
+        }
+        node = node ? next[node] : SN_NO_INDEX;
+    }
+    return true;
+}
+
+struct repeats {
+    const struct sn_profile *profile;
+    const uint32_t *group_of;
+    uint32_t *active; /* nodes of a group on the way from the root to here */
+    bool *is_repeat;
+};
+
+static uint32_t *active_at(const struct repeats *repeats, uint32_t node)
+{
+    uint32_t frame = repeats->profile->nodes[node].frame;
+    return &repeats->active[repeats->group_of ? repeats->group_of[frame] : frame];
+}
+
+static void enter_group(void *user, uint32_t node)
+{
+    struct repeats *repeats = user;
+    repeats->is_repeat[node] = (*active_at(repeats, node))++ > 0;
+}
+
+static void leave_group(void *user, uint32_t node)
+{
+    --*active_at(user, node);
+}
+
+bool *sn_profile_repeats(const struct sn_profile *profile, const uint32_t *group_of)
+{
+    static const struct sn_visitor visitor = {.enter = enter_group, .leave = leave_group};
+    SN_AUTO(sn_free) uint32_t *active = calloc(profile->frame_count + 1, sizeof(*active));
+    SN_AUTO(sn_free) bool *is_repeat = calloc(profile->node_count, sizeof(*is_repeat));
+    struct repeats repeats = {
+        .profile = profile, .group_of = group_of, .active = active, .is_repeat = is_repeat};
+    if (!active || !is_repeat || !sn_profile_walk(profile, &visitor, &repeats))
+        return NULL;
+    return SN_TAKE(is_repeat);
 }
 
 struct sn_frame_sum *sn_profile_frame_sums(const struct sn_profile *profile, int column,
                                            uint32_t thread)
 {
     uint64_t *self = NULL;
-    uint64_t *totals = sn_profile_node_totals(profile, column, thread, &self);
-    struct sn_frame_sum *sums =
-        totals ? calloc(profile->frame_count + 1, sizeof(*sums)) : NULL; /* never of no bytes */
+    SN_AUTO(sn_free) uint64_t *totals = sn_profile_node_totals(profile, column, thread, &self);
+    SN_AUTO(sn_free) uint64_t *owned = self;
+    SN_AUTO(sn_free) bool *is_repeat = sn_profile_repeats(profile, NULL);
+    struct sn_frame_sum *sums = totals && is_repeat
+                                    ? calloc(profile->frame_count + 1, sizeof(*sums))
+                                    : NULL; /* one more: never of no bytes */
     for (uint32_t i = 1; sums && i < profile->node_count; i++) {
-        uint32_t frame = profile->nodes[i].frame;
-        sums[frame].self += self[i];
-        if (totals[i] && !has_ancestor_of_frame(profile, i, frame))
-            sums[frame].total += totals[i];
+        struct sn_frame_sum *sum = &sums[profile->nodes[i].frame];
+        sum->self += self[i];
+        sum->total += is_repeat[i] ? 0 : totals[i];
     }
-    free(self);
-    free(totals);
     return sums;
 }

@@ -148,6 +148,22 @@ bool sn_profile_next_run(const struct sn_profile *profile, uint32_t thread,
 /* The column of that name, or -1. */
 int sn_profile_column(const struct sn_profile *profile, const char *name);
 
+/* --- walking the tree: parents before children, in and out again; depth costs nothing --- */
+
+struct sn_visitor {
+    void (*enter)(void *user, uint32_t node);
+    void (*leave)(void *user, uint32_t node);
+};
+
+/* Visits every node but the root. False without memory. */
+bool sn_profile_walk(const struct sn_profile *profile, const struct sn_visitor *visitor,
+                     void *user);
+
+/* For each node whether one of its group stands above it: what is counted for both would count
+ * twice. `group_of` says to which group a frame belongs; NULL: each to its own. A new array that
+ * the caller frees, NULL without memory. */
+bool *sn_profile_repeats(const struct sn_profile *profile, const uint32_t *group_of);
+
 /* --- sums; each a new array that the caller frees, NULL without memory --- */
 
 struct sn_frame_sum {

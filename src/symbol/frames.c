@@ -23,6 +23,8 @@ struct sn_frames {
     sn_line_fn *find_line;
     void *line_user;
     struct sn_table by_address[2]; /* address -> frame + 1; [1]: of leaves, whose line differs */
+    struct sn_table by_method;     /* pointer -> frame + 1; for places that were used twice */
+    uint64_t changes;              /* of the methods, when that was filled */
     struct sn_table by_stack;      /* stack -> node + 1, of this epoch */
     uint64_t epoch;
     struct sn_buf name;
@@ -39,6 +41,7 @@ int sn_frames_new(struct sn_methods *methods, struct sn_profile *profile,
     frames->methods = methods;
     frames->profile = profile;
     frames->by_address[0] = frames->by_address[1] = sn_table_with_limit(ADDRESS_LIMIT);
+    frames->by_method = sn_table_with_limit(ADDRESS_LIMIT);
     frames->by_stack = sn_table_with_limit(STACK_LIMIT);
     frames->name = sn_buf_with_limit(NAME_LIMIT);
     frames->full_name = sn_buf_with_limit(NAME_LIMIT);
@@ -53,6 +56,7 @@ void sn_frames_free(struct sn_frames *frames)
         return;
     sn_table_done(&frames->by_address[0]);
     sn_table_done(&frames->by_address[1]);
+    sn_table_done(&frames->by_method);
     sn_table_done(&frames->by_stack);
     sn_buf_done(&frames->name);
     sn_buf_done(&frames->full_name);
@@ -93,20 +97,45 @@ static void describe(struct sn_frames *frames, const struct sn_method *method,
     frame->is_stop = sn_name_is_stop(method->type, method->name);
 }
 
+/* A frame with file and line, which every address has its own of. */
+static uint32_t frame_with_line(struct sn_frames *frames, const struct sn_method *method,
+                                uint64_t address)
+{
+    struct sn_frame frame;
+    describe(frames, method, &frame);
+    if (!frames->find_line(frames->line_user, method, address, &frame.file, &frame.line)) {
+        frame.file = NULL;
+        frame.line = 0;
+    }
+    return sn_profile_frame(frames->profile, &frame);
+}
+
+/* A frame without: one a method. */
+static uint32_t frame_of_method(struct sn_frames *frames, const struct sn_method *method)
+{
+    if (frames->changes != sn_methods_changes(frames->methods))
+        sn_table_clear(&frames->by_method);
+    frames->changes = sn_methods_changes(frames->methods);
+    uint64_t *place = sn_table_put(&frames->by_method, (uint64_t)(uintptr_t)method);
+    if (place && *place)
+        return (uint32_t)(*place - 1);
+    struct sn_frame frame;
+    describe(frames, method, &frame);
+    uint32_t index = sn_profile_frame(frames->profile, &frame);
+    if (place && index != SN_NO_INDEX)
+        *place = (uint64_t)index + 1;
+    return index;
+}
+
 static uint32_t resolve(struct sn_frames *frames, uint64_t address, bool is_leaf, uint64_t time_ns)
 {
     const struct sn_method *method = sn_methods_find(frames->methods, address, time_ns);
     if (!method)
         return sn_profile_frame(frames->profile, &unknown);
-    struct sn_frame frame;
-    describe(frames, method, &frame);
+    if (!frames->find_line)
+        return frame_of_method(frames, method);
     /* A return address may be the first of the next line; the call itself lies before it. */
-    if (frames->find_line && !frames->find_line(frames->line_user, method, address - !is_leaf,
-                                                &frame.file, &frame.line)) {
-        frame.file = NULL;
-        frame.line = 0;
-    }
-    return sn_profile_frame(frames->profile, &frame);
+    return frame_with_line(frames, method, address - !is_leaf);
 }
 
 static uint32_t frame_of(struct sn_frames *frames, uint64_t address, bool is_leaf, uint64_t time_ns)

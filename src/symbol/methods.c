@@ -34,6 +34,7 @@ struct sn_methods {
     size_t count;
     size_t capacity;
     bool is_sorted;
+    uint64_t changes;
     struct sn_table id_index; /* method id -> index + 1; made when first asked for */
     bool is_indexed;
     struct sn_module *modules; /* owns */
@@ -154,6 +155,7 @@ static void keep_method(struct sn_methods *methods, const struct sn_method *meth
     methods->items = grown;
     methods->items[methods->count++] = *method;
     methods->is_sorted = false;
+    methods->changes++;
 }
 
 /* A piece of code that was there from one time until another. */
@@ -314,6 +316,11 @@ const struct sn_method *sn_methods_by_id(struct sn_methods *methods, uint64_t me
         index_ids(methods);
     const uint64_t *place = sn_table_find(&methods->id_index, method_id);
     return place ? &methods->items[*place - 1] : NULL;
+}
+
+uint64_t sn_methods_changes(const struct sn_methods *methods)
+{
+    return methods->changes;
 }
 
 size_t sn_methods_count(const struct sn_methods *methods)

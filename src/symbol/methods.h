@@ -70,6 +70,9 @@ const struct sn_method *sn_methods_by_id(struct sn_methods *methods, uint64_t me
 
 const struct sn_module *sn_methods_module(const struct sn_methods *methods, uint64_t module_id);
 
+/* Goes up with whatever moves the methods: pointers from before are good no more. */
+uint64_t sn_methods_changes(const struct sn_methods *methods);
+
 size_t sn_methods_count(const struct sn_methods *methods);
 
 /* One of them, in no order that matters; NULL past the end. Borrowed, as above. */

@@ -47,12 +47,12 @@ struct thread {
     uint64_t thread_id;
     uint32_t index; /* in the profile */
     const struct sn_cpu_thread *cpu;
-    size_t next_slice;     /* of cpu->slices */
-    size_t look;           /* which interval the pending samples are in */
-    uint64_t spent_ns;     /* of that interval's slice, given out already */
-    uint64_t assigned_ns;  /* given to samples, all in all */
-    uint64_t carried_ns;   /* run while it was only seen waiting: for its next running samples */
-    uint32_t waiting_node; /* where it was seen then */
+    size_t next_slice;    /* of cpu->slices */
+    size_t look;          /* which interval the pending samples are in */
+    uint64_t spent_ns;    /* of that interval's slice, given out already */
+    uint64_t assigned_ns; /* given to samples, all in all */
+    size_t seen_look;     /* the last interval that had samples; 0: none yet */
+    uint64_t carried_ns;  /* run while it was only seen waiting, or not at all: for later samples */
     uint64_t last_stay_ns;
     struct sample *pending; /* owns */
     size_t count;
@@ -77,14 +77,32 @@ struct samples {
 
 /* --- weighing --- */
 
-static uint64_t slice_of(struct thread *thread, size_t look)
+/* The sampler sees every managed thread each time it looks. If it did not come to look for some
+ * intervals, a thread seen before and after went on with what it does: that time is carried over.
+ */
+static void carry_over(const struct samples *samples, struct thread *thread,
+                       const struct sn_cpu_slice_entry *slice)
+{
+    const uint64_t *looks = samples->cpu->looks;
+    if (!thread->seen_look || slice->look <= thread->seen_look ||
+        looks[slice->look] - looks[thread->seen_look] > LONGEST_STAY_NS)
+        return;
+    thread->carried_ns += slice->ran_ns;
+    thread->assigned_ns += slice->ran_ns;
+}
+
+/* What the thread ran in the interval of its pending samples. */
+static uint64_t slice_of(const struct samples *samples, struct thread *thread)
 {
     const struct sn_cpu_thread *cpu = thread->cpu;
     if (!cpu)
         return 0;
-    while (thread->next_slice < cpu->count && cpu->slices[thread->next_slice].look < look)
-        thread->next_slice++;
-    bool is_there = thread->next_slice < cpu->count && cpu->slices[thread->next_slice].look == look;
+    for (; thread->next_slice < cpu->count && cpu->slices[thread->next_slice].look < thread->look;
+         thread->next_slice++)
+        carry_over(samples, thread, &cpu->slices[thread->next_slice]);
+    thread->seen_look = thread->look;
+    bool is_there =
+        thread->next_slice < cpu->count && cpu->slices[thread->next_slice].look == thread->look;
     return is_there ? cpu->slices[thread->next_slice].ran_ns : 0;
 }
 
@@ -95,7 +113,7 @@ static uint64_t time_to_give(const struct samples *samples, struct thread *threa
     const struct sn_cpu_slices *cpu = samples->cpu;
     if (!cpu || !thread->look || thread->look >= cpu->look_count)
         return 0;
-    uint64_t ran = slice_of(thread, thread->look);
+    uint64_t ran = slice_of(samples, thread);
     if (is_early) {
         uint64_t begin = cpu->looks[thread->look - 1];
         uint64_t end = cpu->looks[thread->look];
@@ -150,7 +168,6 @@ static void weigh(struct thread *thread, uint64_t ns)
     thread->assigned_ns += ns;
     if (surest == WAITING) {
         thread->carried_ns += ns;
-        thread->waiting_node = thread->pending[0].node;
         return;
     }
     ns += thread->carried_ns;
@@ -391,12 +408,14 @@ static uint64_t assigned_to(const struct samples *samples, uint64_t thread_id)
     return place && *place ? samples->threads[*place - 1].assigned_ns : 0;
 }
 
-/* It never was seen running again. */
+/* It never was seen running again: it ran where it was seen last. */
 static void give_carried(struct samples *samples, struct thread *thread)
 {
     const uint64_t values[SN_COLUMN_MAX] = {[CPU] = thread->carried_ns};
-    if (thread->carried_ns)
-        sn_profile_add(samples->profile, thread->index, thread->waiting_node, values);
+    if (!thread->carried_ns || !thread->has_run)
+        return;
+    sn_profile_add(samples->profile, thread->index, thread->run.node, values);
+    thread->run.values[CPU] += thread->carried_ns;
 }
 
 static int finish(struct sn_sink *sink, struct sonde_error *err)
@@ -409,8 +428,8 @@ static int finish(struct sn_sink *sink, struct sonde_error *err)
         if (thread->count)
             thread->pending[thread->count - 1].stay_ns = thread->last_stay_ns;
         take_pending(samples, thread, false);
-        end_run(samples, thread);
         give_carried(samples, thread);
+        end_run(samples, thread);
     }
     samples->profile->start_ns = samples->first_ns;
     samples->profile->end_ns = samples->last_ns;

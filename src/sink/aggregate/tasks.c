@@ -217,7 +217,7 @@ static void count_open(struct tasks *tasks, uint64_t end_ns)
         if (kind && age_ns > kind->oldest_ns)
             kind->oldest_ns = age_ns;
     }
-    for (size_t i = 0; i < report->count; i++) {
+    for (size_t i = 0; report->kinds && i < report->count; i++) {
         struct sn_task_kind *kind = &report->kinds[i];
         kind->open_count = kind->count - kind->done_count;
         report->open_count += kind->open_count;
