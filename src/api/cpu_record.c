@@ -72,6 +72,10 @@ static bool poll_once(struct sn_cpu_record *record)
 {
     sn_buf_format(&record->text, "t %" PRIu64 "\n", sn_clock_monotonic_ns());
     bool is_there = sn_cpu_times_poll(record->times, take_slice, record) == SONDE_OK;
+    uint64_t ended_ns = sn_cpu_times_ended(record->times);
+    record->total_ns += ended_ns;
+    if (ended_ns)
+        sn_buf_format(&record->text, "e %" PRIu64 "\n", ended_ns);
     if (record->text.size > FLUSH_AT || record->text.failed)
         flush(record);
     return is_there;

@@ -2,6 +2,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -9,6 +10,7 @@
 #include "api/file_summary.h"
 #include "api/walk.h"
 #include "base/buf.h"
+#include "base/clock.h"
 #include "base/err.h"
 #include "base/file.h"
 #include "base/own.h"
@@ -23,6 +25,8 @@
 
 /* A week of a busy service. */
 #define CPU_RECORD_LIMIT (256u << 20)
+
+#define LONGEST_SILENCE_NS (30ull * SN_NS_PER_SECOND)
 
 #define RUNDOWN "Microsoft-Windows-DotNETRuntimeRundown"
 
@@ -60,23 +64,31 @@ static int find_cpu_record(const char *path, const struct sn_read_options *optio
 
 /* --- the passes --- */
 
+/* First and last event of the program itself, and when the rundown began, which ends the session.
+ */
 struct span {
-    struct sn_sink sink;
-    struct sn_report *report;
+    uint64_t first_ns;
     uint64_t last_ns;
+    uint64_t rundown_ns;
+};
+
+struct span_sink {
+    struct sn_sink sink;
+    struct span *span; /* borrows */
 };
 
 static int widen_span(struct sn_sink *sink, const struct sn_event *event)
 {
-    struct span *span = (struct span *)sink;
-    struct sn_report *report = span->report;
-    if (strcmp(event->schema->provider, RUNDOWN) == 0)
+    struct span *span = ((struct span_sink *)sink)->span;
+    if (strcmp(event->schema->provider, RUNDOWN) == 0) {
+        if (!span->rundown_ns || event->time_ns < span->rundown_ns)
+            span->rundown_ns = event->time_ns;
         return SONDE_OK;
-    if (!report->first_ns || event->time_ns < report->first_ns)
-        report->first_ns = event->time_ns;
+    }
+    if (!span->first_ns || event->time_ns < span->first_ns)
+        span->first_ns = event->time_ns;
     if (event->time_ns > span->last_ns)
         span->last_ns = event->time_ns;
-    report->duration_ns = span->last_ns - report->first_ns;
     return SONDE_OK;
 }
 
@@ -87,14 +99,25 @@ static void free_span(struct sn_sink *sink)
 
 static const struct sn_sink_ops span_ops = {.name = "span", .event = widen_span, .free = free_span};
 
-/* How long the program was watched: from the first to the last event, the rundown not counted. */
-static struct sn_sink *span_sink(struct sn_report *report)
+static struct sn_sink *span_sink(struct span *span)
 {
-    struct span *span = calloc(1, sizeof(*span));
-    if (!span)
+    struct span_sink *sink = calloc(1, sizeof(*sink));
+    if (!sink)
         return NULL;
-    *span = (struct span){.sink.ops = &span_ops, .report = report};
-    return &span->sink;
+    *sink = (struct span_sink){.sink.ops = &span_ops, .span = span};
+    return &sink->sink;
+}
+
+/* How long the program was watched: from the start of the session to its end, also where nothing
+ * happened. A file whose first event is long after the start is a later one of several. */
+static void take_span(struct sn_report *report, const struct span *span,
+                      const struct sn_trace_info *info)
+{
+    uint64_t start = info ? sn_trace_time_ns(info, info->start_ticks) : 0;
+    uint64_t end = span->rundown_ns > span->last_ns ? span->rundown_ns : span->last_ns;
+    bool is_start = start && start <= span->first_ns && span->first_ns - start < LONGEST_SILENCE_NS;
+    report->first_ns = is_start ? start : span->first_ns;
+    report->duration_ns = end > report->first_ns ? end - report->first_ns : 0;
 }
 
 /* What the first pass fills; owns. */
@@ -122,11 +145,12 @@ static int read_names(const char *path, struct sonde_summary *summary, struct sn
                       struct names *names, struct sn_read_end *ret_end, struct sonde_error *err)
 {
     SN_AUTO(sn_walk_done) struct sn_walk walk = {0};
+    struct span span = {0};
     int rc = sn_walk_init(&walk, path, err);
     if (rc == SONDE_OK)
         rc = subscribe_names(&walk, names, err);
     if (rc == SONDE_OK)
-        rc = sn_walk_subscribe(&walk, &sn_everything, span_sink(report), false, err);
+        rc = sn_walk_subscribe(&walk, &sn_everything, span_sink(&span), false, err);
     if (rc == SONDE_OK && summary)
         rc = sn_walk_subscribe(&walk, &sn_everything, sn_summary_sink(summary), false, err);
     if (rc != SONDE_OK)
@@ -139,11 +163,17 @@ static int read_names(const char *path, struct sonde_summary *summary, struct sn
         sn_summary_end(summary, &walk, rc);
     const struct sn_trace_info *info = sn_walk_info(&walk);
     struct sn_nettrace_counters counters = sn_walk_counters(&walk);
+    if (!info)
+        return sn_fail(err, SONDE_E_TRUNCATED, counters.bytes,
+                       "'%s' ends before it says anything: %" PRIu64 " bytes", path,
+                       counters.bytes);
+    take_span(report, &span, info);
+    uint64_t late_ns = report->first_ns - sn_trace_time_ns(info, info->start_ticks);
     *ret_end = (struct sn_read_end){.is_cut = rc == SONDE_E_TRUNCATED,
                                     .lost_count = counters.lost,
                                     .damage_count = counters.damages,
-                                    .start_utc_ns = info ? info->start_utc_ns : 0,
-                                    .pid = info ? info->pid : 0};
+                                    .start_utc_ns = info->start_utc_ns + late_ns,
+                                    .pid = info->pid};
     return SONDE_OK;
 }
 

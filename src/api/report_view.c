@@ -99,6 +99,7 @@ int sonde_report_read(const char *path, const struct sonde_report_options *optio
         rc = take_facts(report, err);
     if (rc != SONDE_OK)
         return rc;
+    report->file.start_utc_ns = end.start_utc_ns; /* of this file: it may be one of several */
     *ret_report = SN_TAKE(report);
     return SONDE_OK;
 }
@@ -141,12 +142,24 @@ static bool is_section(const char *name, size_t size)
     return false;
 }
 
+static void list_sections(struct sn_buf *to)
+{
+    for (const struct sn_report_section *section = sn_report_sections; section->name; section++) {
+        sn_buf_text(to, section == sn_report_sections ? "" : ", ");
+        sn_buf_text(to, section->name);
+    }
+}
+
 static int check_sections(const char *sections, struct sonde_error *err)
 {
+    SN_AUTO(sn_buf_done) struct sn_buf names = sn_buf_with_limit(1024);
     for (const char *word = sections; word && *word;) {
         size_t size = strcspn(word, ",");
-        if (!is_section(word, size))
-            return sn_fail(err, SONDE_E_ARGUMENT, 0, "there is no section '%.*s'", (int)size, word);
+        if (!is_section(word, size)) {
+            list_sections(&names);
+            return sn_fail(err, SONDE_E_ARGUMENT, 0, "there is no section '%.*s'; there are %s",
+                           (int)size, word, sn_buf_string(&names));
+        }
         word += size + (word[size] == ',');
     }
     return SONDE_OK;

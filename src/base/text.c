@@ -125,6 +125,14 @@ void sn_text_printable(struct sn_buf *buf, const char *text, size_t size)
     }
 }
 
+uint64_t sn_text_hash(const char *text)
+{
+    uint64_t hash = 0xcbf29ce484222325ull; /* FNV-1a */
+    for (; *text; text++)
+        hash = (hash ^ (uint8_t)*text) * 0x100000001b3ull;
+    return hash;
+}
+
 bool sn_text_to_u64(const char *text, uint64_t most, uint64_t *ret_value)
 {
     unsigned base = 10;

@@ -23,6 +23,9 @@ void sn_text_printable(struct sn_buf *buf, const char *text, size_t size);
  * and *ret_point = U+FFFD with *ret_valid false. */
 size_t sn_text_decode(const char *text, size_t size, uint32_t *ret_point, bool *ret_valid);
 
+/* A number for a text: the same for the same text. */
+uint64_t sn_text_hash(const char *text);
+
 /* A whole number in decimal or 0x hexadecimal, all of `text`, at most `most`. False when it is not
  * one. */
 bool sn_text_to_u64(const char *text, uint64_t most, uint64_t *ret_value);

@@ -336,5 +336,6 @@ const struct sn_command sn_cmd_convert = {
     .options = options,
     .arguments_size = sizeof(struct arguments),
     .operand_max = 1,
+    .is_offline = true,
     .run = run,
 };

@@ -351,5 +351,6 @@ const struct sn_command sn_cmd_diff = {
     .options = options,
     .arguments_size = sizeof(struct arguments),
     .operand_max = 2,
+    .is_offline = true,
     .run = run,
 };

@@ -1,10 +1,12 @@
 /* sonde report: what a saved trace says. */
 #include <stddef.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/err.h"
 #include "base/own.h"
+#include "base/text.h"
 #include "cli/commands.h"
 #include "cli/out_file.h"
 #include "cli/terminal.h"
@@ -50,6 +52,17 @@ static void sonde_report_free_auto(struct sonde_report **slot)
     sonde_report_free(*slot);
 }
 
+/* Where nobody looks, names are not cut; unless COLUMNS says how wide it shall be. */
+static unsigned width_of_output(void)
+{
+    enum { WIDE = 200, WIDEST = 10000 };
+    const char *asked = getenv("COLUMNS");
+    uint64_t columns = sn_terminal_width(stdout);
+    if (!columns && (!asked || !sn_text_to_u64(asked, WIDEST, &columns) || !columns))
+        columns = WIDE;
+    return (unsigned)columns;
+}
+
 static int show_of(const struct arguments *arguments, struct sonde_report_show *show,
                    struct sonde_error *err)
 {
@@ -65,8 +78,12 @@ static int show_of(const struct arguments *arguments, struct sonde_report_show *
         .with_tree = arguments->tree,
         .with_framework = arguments->framework,
         .has_colour = !arguments->html && sn_terminal_has_colour(stdout),
-        .width = sn_terminal_width(stdout),
+        .width = width_of_output(),
     };
+    if (arguments->html && (arguments->method || arguments->tree))
+        return sn_fail(err, SONDE_E_ARGUMENT, 0,
+                       "the page shows callers and call trees by itself: without --method and "
+                       "--tree");
     if (arguments->html && arguments->json)
         return sn_fail(err, SONDE_E_ARGUMENT, 0, "give --html or --json, not both");
     if (arguments->view && show->view < 0)
@@ -129,5 +146,6 @@ const struct sn_command sn_cmd_report = {
     .options = options,
     .arguments_size = sizeof(struct arguments),
     .operand_max = 1,
+    .is_offline = true,
     .run = run,
 };

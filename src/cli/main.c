@@ -29,8 +29,16 @@ static bool asks_for_help(int argc, char **argv)
     return false;
 }
 
+/* A verb that talks to nobody but its reader ends when the reader has seen enough ("| head"). */
+static void let_pipes_end_it(const struct sn_command *command)
+{
+    if (command->is_offline)
+        (void)signal(SIGPIPE, SIG_DFL);
+}
+
 static int run_command(const struct sn_command *command, int argc, char **argv)
 {
+    let_pipes_end_it(command);
     if (asks_for_help(argc, argv)) {
         sn_command_help(command, stdout);
         return SN_EXIT_DONE;

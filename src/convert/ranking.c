@@ -6,6 +6,8 @@
 
 #include "base/own.h"
 #include "base/pattern.h"
+#include "base/table.h"
+#include "base/text.h"
 #include "model/profile.h"
 
 void sn_ranking_done(struct sn_ranking *ranking)
@@ -200,51 +202,70 @@ static const char *name_space_of(const struct sn_frame *frame)
     return frame->name_space;
 }
 
-static int by_group(const void *left, const void *right)
+/* What has neither, the runtime's own work, stands for itself. */
+static const char *family_of(const struct sn_frame *frame,
+                             const char *(*name_of)(const struct sn_frame *))
 {
-    return strcmp(((const struct sn_ranked *)left)->name, ((const struct sn_ranked *)right)->name);
+    const char *name = name_of(frame);
+    return name[0] || frame->kind == SN_FRAME_MANAGED ? name : frame->name;
 }
 
-/* Adds neighbours of one name together; the list is sorted by name. */
-static void join_groups(struct sn_ranking *ranking)
+/* Groups by what `name_of` says: a stack that passes through a module twice counts once for it. */
+static bool families_find(struct groups *groups, const struct sn_profile *profile,
+                          const char *(*name_of)(const struct sn_frame *))
 {
-    size_t kept = 0;
-    for (size_t i = 0; i < ranking->count; i++) {
-        struct sn_ranked *item = &ranking->items[i];
-        if (kept && strcmp(ranking->items[kept - 1].name, item->name) == 0)
-            ranking->items[kept - 1].self += item->self;
-        else
-            ranking->items[kept++] = *item;
+    size_t count = profile->frame_count;
+    struct sn_table by_name = sn_table_with_limit(count + 1);
+    groups->of = calloc(count + 1, sizeof(*groups->of));
+    groups->list = calloc(count + 1, sizeof(*groups->list));
+    bool is_good = groups->of && groups->list;
+    for (size_t i = 0; is_good && i < count; i++) {
+        const char *name = family_of(&profile->frames[i], name_of);
+        uint64_t hash = sn_text_hash(name);
+        uint64_t *place = sn_table_put(&by_name, hash);
+        while (place && *place &&
+               strcmp(family_of(groups->list[*place - 1].frame, name_of), name) != 0)
+            place = sn_table_put(&by_name, ++hash);
+        is_good = place != NULL;
+        if (place && !*place) {
+            groups->list[groups->count].frame = &profile->frames[i];
+            *place = ++groups->count;
+        }
+        if (place)
+            groups->of[i] = (uint32_t)(*place - 1);
     }
-    ranking->count = kept;
-    for (size_t i = 0; i < kept; i++)
-        ranking->items[i].total = ranking->items[i].self;
+    sn_table_done(&by_name);
+    return is_good;
 }
 
-static void rank_groups(struct sn_ranking *ranking, const struct sn_profile *profile, int column,
-                        const char *(*group_of)(const struct sn_frame *))
+static void rank_families(struct sn_ranking *ranking, const struct sn_profile *profile, int column,
+                          const char *(*name_of)(const struct sn_frame *))
 {
-    sn_ranking_methods(ranking, profile, column);
+    *ranking = (struct sn_ranking){.whole = sn_profile_total(profile, column, SN_NO_INDEX)};
+    SN_AUTO(groups_done) struct groups groups = {0};
+    if (!families_find(&groups, profile, name_of))
+        return;
+    SN_AUTO(sn_free) struct sn_frame_sum *sums = group_sums(profile, &groups, column);
+    if (!sums)
+        return;
+    rank_sums(ranking, &groups, sums);
     for (size_t i = 0; i < ranking->count; i++) {
-        struct sn_ranked *item = &ranking->items[i];
-        const char *group = group_of(item->frame);
-        item->name = group[0] ? group : item->frame->kind == SN_FRAME_MANAGED ? "" : item->name;
-        item->frame = NULL;
+        ranking->items[i].name = family_of(ranking->items[i].frame, name_of);
+        ranking->items[i].frame = NULL;
     }
+    put_in_order(ranking, by_total); /* and leaves out what is worth nothing */
     if (ranking->count)
-        qsort(ranking->items, ranking->count, sizeof(*ranking->items), by_group);
-    join_groups(ranking);
-    put_in_order(ranking, by_self);
+        qsort(ranking->items, ranking->count, sizeof(*ranking->items), by_self);
 }
 
 void sn_ranking_modules(struct sn_ranking *ranking, const struct sn_profile *profile, int column)
 {
-    rank_groups(ranking, profile, column, module_of);
+    rank_families(ranking, profile, column, module_of);
 }
 
 void sn_ranking_namespaces(struct sn_ranking *ranking, const struct sn_profile *profile, int column)
 {
-    rank_groups(ranking, profile, column, name_space_of);
+    rank_families(ranking, profile, column, name_space_of);
 }
 
 /* --- callers and callees --- */
@@ -347,10 +368,13 @@ static void rank_matched(struct sn_ranking *matched, const struct search *search
     struct sn_frame_sum *sums = group_sums(search->profile, &search->groups, column);
     if (!sums)
         return;
-    rank_sums(matched, &search->groups, sums);
+    rank_sums(matched, &search->groups, sums); /* in the order of the groups */
+    SN_AUTO(sn_free) bool *is_in = calloc(search->groups.count + 1, sizeof(*is_in));
+    for (size_t i = 0; is_in && i < search->profile->frame_count; i++)
+        is_in[search->groups.of[i]] |= search->is_match[i];
     size_t kept = 0;
-    for (size_t i = 0; i < matched->count; i++) {
-        if (search->is_match[matched->items[i].frame - search->profile->frames])
+    for (size_t i = 0; is_in && i < matched->count; i++) {
+        if (is_in[i])
             matched->items[kept++] = matched->items[i];
     }
     matched->count = kept;

@@ -36,7 +36,8 @@ void sn_ranking_methods(struct sn_ranking *ranking, const struct sn_profile *pro
 /* Methods, by what they and everything they called spent. */
 void sn_ranking_inclusive(struct sn_ranking *ranking, const struct sn_profile *profile, int column);
 
-/* By module, by namespace: the sum of what their methods spent themselves (total is the same). */
+/* By module, by namespace, what spent most itself first. A stack that passes through one twice counts
+ * once. */
 void sn_ranking_modules(struct sn_ranking *ranking, const struct sn_profile *profile, int column);
 void sn_ranking_namespaces(struct sn_ranking *ranking, const struct sn_profile *profile,
                            int column);

@@ -41,6 +41,7 @@ struct sn_report_show {
 struct sn_report_section {
     const char *name;
     bool is_extra; /* only when asked for: by name, --method or --tree */
+    bool is_plain; /* its heading is no answer, and not among those that stand first */
     /* A topic of its own needs the report only; the others see everything. One of each pair. */
     void (*text)(struct sn_text_report *page, const struct sn_report *report);
     void (*json)(struct sn_json *json, const struct sn_report *report);

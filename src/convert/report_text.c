@@ -16,15 +16,41 @@
 #define SHARE_WIDTH 8u
 #define VALUE_WIDTH 9u
 
+static void put_section(struct sn_text_report *page, const struct sn_report_show *show,
+                        const struct sn_report_section *section)
+{
+    uint64_t before = page->out->byte_count + page->out->buf.size;
+    if (section->text)
+        section->text(page, show->report);
+    else
+        section->show_text(page, show);
+    bool is_asked_for = show->sections != NULL;
+    if (is_asked_for && page->out->byte_count + page->out->buf.size == before)
+        sn_text_heading(page, section->name, "the trace has no events for this");
+}
+
+/* All answers first, for whoever reads no further. */
+static void put_answers(struct sn_text_report *page, const struct sn_report_show *show)
+{
+    sn_text_end(page);
+    page->only_headings = true;
+    page->is_muted = true;
+    for (const struct sn_report_section *section = sn_report_sections; section->name; section++) {
+        if (!section->is_plain && sn_report_shows(show, section))
+            put_section(page, show, section);
+    }
+    page->only_headings = false;
+    page->is_muted = false;
+}
+
 void sn_report_text_write(struct sn_text_report *page, const struct sn_report_show *show)
 {
     for (const struct sn_report_section *section = sn_report_sections; section->name; section++) {
         if (!sn_report_shows(show, section))
             continue;
-        if (section->text)
-            section->text(page, show->report);
-        else
-            section->show_text(page, show);
+        put_section(page, show, section);
+        if (!show->sections && !show->method && section == sn_report_sections)
+            put_answers(page, show);
     }
 }
 
@@ -94,13 +120,13 @@ void sn_report_text_file(struct sn_text_report *page, const struct sn_report_sho
     char bytes[16];
     sn_text_name(page, SN_STYLE_BOLD, file->path);
     sn_text_end(page);
-    sn_text_words(page, SN_STYLE_NONE,
-                  "NetTrace %" PRIu32 ", %s; process %" PRIu32
-                  "; %s for %s; %s events of %zu kinds",
-                  file->format, sn_text_bytes(file->byte_count, bytes), file->pid,
-                  sn_clock_rfc3339(file->start_utc_ns, text[0]),
-                  sn_text_ns(show->report->duration_ns, text[1]),
-                  sn_text_count(file->event_count, text[2]), file->kind_count);
+    if (file->start_utc_ns)
+        sn_text_words(page, SN_STYLE_NONE, "process %" PRIu32 ", %s for %s; ", file->pid,
+                      sn_clock_rfc3339(file->start_utc_ns, text[0]),
+                      sn_text_ns(show->report->duration_ns, text[1]));
+    sn_text_words(page, SN_STYLE_NONE, "%s events, %s, NetTrace %" PRIu32,
+                  sn_text_count(file->event_count, text[2]), sn_text_bytes(file->byte_count, bytes),
+                  file->format);
     sn_text_end(page);
     put_missing(page, file);
     put_damage(page, file);
@@ -151,36 +177,69 @@ static void put_ranking(struct sn_text_report *page, const struct sn_show_view *
     }
 }
 
-/* The answer in one line: how much, and where most of it went. */
+/* What the view is of, in a word, and the answer: how much, and where most of it went. */
 static void put_answer(struct sn_text_report *page, const struct sn_report_show *show,
                        const struct sn_show_view *view, const struct sn_ranking *ranking)
 {
     const struct sn_report *report = show->report;
+    const char *first = ranking->count ? ranking->items[0].name : "nothing";
+    char share[16];
     char text[2][32];
+    (void)sn_text_share(ranking->count ? ranking->items[0].self : 0, ranking->whole, share);
     if (strcmp(view->name, "cpu") == 0) {
         uint64_t cores =
             report->duration_ns
-                ? (uint64_t)((double)report->cpu_ns * 100 / (double)report->duration_ns)
+                ? (uint64_t)((double)report->cpu_ns * 100 / (double)report->duration_ns + 0.5)
                 : 0;
-        sn_text_heading(page, "CPU",
-                        "%s in %s: %" PRIu64 ".%02" PRIu64 " of %" PRIu32
-                        " processors; this trace cost %s more",
-                        sn_text_ns(report->cpu_ns, text[0]),
-                        sn_text_ns(report->duration_ns, text[1]), cores / 100, cores % 100,
-                        show->file->processor_count,
-                        sn_text_ns(report->tracing_cpu_ns, (char[32]){0}));
+        sn_text_heading(
+            page, "CPU",
+            "%s in %s, %" PRIu64 ".%02" PRIu64 " of %" PRIu32 " processors; %s of it in %s",
+            sn_text_ns(report->cpu_ns, text[0]), sn_text_ns(report->duration_ns, text[1]),
+            cores / 100, cores % 100, show->file->processor_count, share, first);
     } else if (strcmp(view->name, "wall") == 0) {
-        sn_text_heading(page, "Wall time", "where threads were, running or waiting: not CPU time");
+        sn_text_heading(page, "Wall time", "running or waiting, not CPU time: %s in %s", share,
+                        first);
     } else {
-        sn_text_heading(page, "Methods", "by %s", view->title);
+        sn_text_heading(page, "Methods", "by %s: %s in %s", view->title, share, first);
     }
-    if (!ranking->count)
-        return;
+}
+
+static void put_note(struct sn_text_report *page, enum sn_style style, const char *text)
+{
     sn_text_cell(page, SN_STYLE_NONE, "", 12);
-    sn_text_words(page, SN_STYLE_NONE, "%s in ",
-                  sn_text_share(ranking->items[0].self, ranking->whole, (char[16]){0}));
-    sn_text_name(page, SN_STYLE_BOLD, ranking->items[0].name);
+    sn_text_name(page, style, text);
     sn_text_end(page);
+}
+
+/* Which of the three views would say more, and what this one cannot say. */
+static void put_hints(struct sn_text_report *page, const struct sn_report_show *show,
+                      const struct sn_show_view *view)
+{
+    enum { FEW = 5 };
+    const struct sn_report *report = show->report;
+    char text[32];
+    if (strcmp(view->name, "cpu") == 0) {
+        sn_text_cell(page, SN_STYLE_NONE, "", 12);
+        sn_text_words(page, SN_STYLE_DIM, "tracing itself cost %s more",
+                      sn_text_ns(report->tracing_cpu_ns, text));
+        sn_text_end(page);
+        if (report->cpu_ns < report->duration_ns / FEW)
+            put_note(page, SN_STYLE_WARN, "it mostly waited: --view wait shows where");
+    }
+    if (view->profile->dropped_count) {
+        sn_text_cell(page, SN_STYLE_NONE, "", 12);
+        sn_text_words(page, SN_STYLE_WARN,
+                      "%s samples are not in it: there are too many threads "
+                      "or stacks",
+                      sn_text_count(view->profile->dropped_count, text));
+        sn_text_end(page);
+    }
+    for (size_t i = 0; i < view->profile->frame_count; i++) {
+        if (view->profile->frames[i].kind == SN_FRAME_MANAGED)
+            return;
+    }
+    put_note(page, SN_STYLE_WARN,
+             "no names: they come at the end of a trace, and this one has no such end");
 }
 
 static void put_why_no_cpu(struct sn_text_report *page, const struct sn_report *report)
@@ -223,6 +282,7 @@ void sn_report_text_methods(struct sn_text_report *page, const struct sn_report_
     put_answer(page, show, view, &by_self);
     if (strcmp(view->name, "wall") == 0)
         put_why_no_cpu(page, show->report);
+    put_hints(page, show, view);
     put_ranking(page, view, &by_self, "METHOD, by what it spent itself");
     sn_ranking_inclusive(&by_total, view->profile, view->column);
     sn_text_end(page);

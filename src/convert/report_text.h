@@ -18,9 +18,11 @@ struct sn_stream;
 struct sn_text_report {
     struct sn_stream *out; /* borrows */
     bool has_colour;
-    unsigned width;  /* columns of a line */
-    unsigned count;  /* rows of a list at most */
-    unsigned column; /* where the present line is */
+    unsigned width;     /* columns of a line */
+    unsigned count;     /* rows of a list at most */
+    unsigned column;    /* where the present line is */
+    bool only_headings; /* of sections: the answers without their tables */
+    bool is_muted;      /* since the last heading, then */
 };
 
 /* --- parts of a line; text from outside is made safe, and cut or padded where a width is given ---

@@ -35,6 +35,8 @@ static const char *character(const char *text, size_t index)
 
 static void put(struct sn_text_report *page, enum sn_style style, const char *safe, size_t size)
 {
+    if (page->is_muted)
+        return;
     struct sn_buf *buf = &page->out->buf;
     const char *code = page->has_colour ? sn_style_code(style) : NULL;
     if (code)
@@ -46,6 +48,8 @@ static void put(struct sn_text_report *page, enum sn_style style, const char *sa
 
 static void pad(struct sn_text_report *page, size_t count)
 {
+    if (page->is_muted)
+        return;
     sn_buf_fill(&page->out->buf, ' ', count);
     page->column += (unsigned)count;
 }
@@ -63,10 +67,13 @@ void sn_text_heading(struct sn_text_report *page, const char *title, const char 
     va_start(args, format);
     (void)vsnprintf(words, sizeof(words), format, args);
     va_end(args);
-    sn_text_end(page);
+    page->is_muted = false;
+    if (!page->only_headings)
+        sn_text_end(page);
     sn_text_cell(page, SN_STYLE_BOLD, title, TITLE_WIDTH);
     sn_text_name(page, SN_STYLE_NONE, words);
     sn_text_end(page);
+    page->is_muted = page->only_headings;
 }
 
 void sn_text_words(struct sn_text_report *page, enum sn_style style, const char *format, ...)
@@ -112,11 +119,11 @@ static size_t put_cut(struct sn_text_report *page, enum sn_style style, const ch
         return columns;
     }
     if (keep_end)
-        sn_buf_text(&page->out->buf, "…");
+        put(page, SN_STYLE_NONE, "…", strlen("…"));
     const char *from = keep_end ? character(shown, columns - width + 1) : shown;
     put(page, style, from, (size_t)(character(from, width - 1) - from));
     if (!keep_end)
-        sn_buf_text(&page->out->buf, "…");
+        put(page, SN_STYLE_NONE, "…", strlen("…"));
     page->column += (unsigned)width;
     return width;
 }
@@ -167,6 +174,8 @@ void sn_text_rest_start(struct sn_text_report *page, enum sn_style style, const 
 
 void sn_text_end(struct sn_text_report *page)
 {
+    if (page->is_muted)
+        return;
     sn_buf_u8(&page->out->buf, '\n');
     page->column = 0;
     sn_stream_settle(page->out);
@@ -174,33 +183,39 @@ void sn_text_end(struct sn_text_report *page)
 
 /* --- numbers --- */
 
-/* Three digits of `value` in thousandths of a unit: 4560 is "4.56", 45600 is "45.6". */
+/* Three digits of a value in thousandths, rounded: 4560 is "4.56", 45600 is "45.6". */
 static const char *three_digits(uint64_t thousandths, char *to, size_t size)
 {
-    if (thousandths < 10000)
-        (void)snprintf(to, size, "%" PRIu64 ".%02" PRIu64, thousandths / 1000,
-                       thousandths % 1000 / 10);
-    else if (thousandths < 100000)
-        (void)snprintf(to, size, "%" PRIu64 ".%" PRIu64, thousandths / 1000,
-                       thousandths % 1000 / 100);
+    uint64_t step = thousandths < 9995 ? 10 : thousandths < 99950 ? 100 : 1000;
+    uint64_t rounded = (thousandths + step / 2) / step;
+    uint64_t per_one = 1000 / step;
+    if (step == 1000)
+        (void)snprintf(to, size, "%" PRIu64, rounded);
     else
-        (void)snprintf(to, size, "%" PRIu64, thousandths / 1000);
+        (void)snprintf(to, size, "%" PRIu64 ".%0*" PRIu64, rounded / per_one, step == 10 ? 2 : 1,
+                       rounded % per_one);
     return to;
 }
 
 const char *sn_text_ns(uint64_t ns, char to[32])
 {
+    /* The unit in which it has at most three digits before the point, once rounded. */
+    static const struct {
+        uint64_t from_ns;
+        uint64_t ns;
+        const char *name;
+    } units[] = {{999500000, SN_NS_PER_SECOND, "s"}, {999500, SN_NS_PER_MS, "ms"}, {0, 1000, "us"}};
     char digits[24];
+    size_t unit = 0;
     if (ns >= 100ull * SN_NS_PER_SECOND)
         return sn_text_duration(ns, to);
     if (!ns)
         return memcpy(to, "0", 2);
-    const char *unit = ns >= SN_NS_PER_SECOND ? "s" : ns >= SN_NS_PER_MS ? "ms" : "us";
-    uint64_t per_unit = ns >= SN_NS_PER_SECOND ? SN_NS_PER_SECOND
-                        : ns >= SN_NS_PER_MS   ? SN_NS_PER_MS
-                                               : 1000;
-    (void)snprintf(to, 32, "%s %s", three_digits(ns / (per_unit / 1000), digits, sizeof(digits)),
-                   unit);
+    while (ns < units[unit].from_ns)
+        unit++;
+    (void)snprintf(to, 32, "%s %s",
+                   three_digits(ns / (units[unit].ns / 1000), digits, sizeof(digits)),
+                   units[unit].name);
     return to;
 }
 

@@ -12,6 +12,11 @@
 #define THREAD_LIMIT (1u << 16)
 #define NAMES_LIMIT  (16u << 20)
 
+/* A look takes a while; what a thread runs meanwhile is in its slice, and not in the look's time.
+ */
+#define PROCESSORS_MAX 4096u
+#define MOST_LATE_NS   (1000ull * 1000 * 1000)
+
 static const char magic[] = "sonde-cpu ";
 
 struct reading {
@@ -88,7 +93,31 @@ static bool take_look(struct reading *reading, const char *at, const char *end)
     if (!looks)
         return false;
     slices->looks = looks;
+    uint64_t *ended =
+        sn_array_room(slices->ended, slices->look_count, &slices->ended_capacity, sizeof(*ended));
+    if (!ended)
+        return false;
+    slices->ended = ended;
+    ended[slices->look_count] = 0;
     looks[slices->look_count++] = time;
+    return true;
+}
+
+/* Time that goes by in an interval; none before there is one. */
+static uint64_t interval_ns(const struct sn_cpu_slices *slices)
+{
+    size_t last = slices->look_count - 1;
+    return slices->look_count < 2 ? 0 : slices->looks[last] - slices->looks[last - 1];
+}
+
+static bool take_ended(struct reading *reading, const char *at, const char *end)
+{
+    struct sn_cpu_slices *slices = reading->slices;
+    uint64_t ran;
+    if (!take_number(&at, end, &ran) || at != end || slices->look_count < 2 ||
+        ran / PROCESSORS_MAX > interval_ns(slices) + MOST_LATE_NS)
+        return false;
+    slices->ended[slices->look_count - 1] = ran;
     return true;
 }
 
@@ -115,8 +144,8 @@ static bool take_slice(struct reading *reading, const char *at, const char *end)
         reading->slice_count == SLICE_LIMIT)
         return false;
     struct sn_cpu_thread *thread = thread_of(reading, thread_id);
-    if (!thread || ran > UINT64_MAX - thread->ran_ns)
-        return false;
+    if (!thread || ran > interval_ns(slices) + MOST_LATE_NS)
+        return false; /* no thread runs longer than time goes by */
     struct sn_cpu_slice_entry *entries =
         sn_array_room(thread->slices, thread->count, &thread->capacity, sizeof(*entries));
     if (!entries)
@@ -140,6 +169,7 @@ static bool take_line(struct reading *reading, const char *at, const char *end)
     switch (*at) {
     case 't': return take_look(reading, at + 2, end);
     case 'n': return take_name(reading, at + 2, end);
+    case 'e': return take_ended(reading, at + 2, end);
     default: return true;
     }
 }
@@ -195,6 +225,7 @@ void sn_cpu_slices_free(struct sn_cpu_slices *slices)
     sn_table_done(&slices->by_id);
     free(slices->threads);
     free(slices->looks);
+    free(slices->ended);
     free(slices);
 }
 

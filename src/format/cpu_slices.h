@@ -31,8 +31,10 @@ struct sn_cpu_slices {
     struct sn_arena arena;
     uint32_t pid;
     uint64_t *looks; /* owns; times, rising */
+    uint64_t *ended; /* owns; what threads ran that had ended by then, one a look */
     size_t look_count;
     size_t look_capacity;
+    size_t ended_capacity;
     struct sn_cpu_thread *threads; /* owns */
     size_t thread_count;
     size_t thread_capacity;

@@ -100,7 +100,7 @@ SN_ROW_INLINE int pass_row(struct rows *rows, const struct sn_nettrace_row *row,
     struct sn_event *event = &rows->event;
     uint8_t flags = row->flags;
 
-    event->time_ns = is_ns ? row->ticks : sn_nettrace_time_ns(&reader->info, row->ticks);
+    event->time_ns = is_ns ? row->ticks : sn_trace_time_ns(&reader->info, row->ticks);
     if (flags & SN_ROW_METADATA)
         event->schema = sn_nettrace_schema_find(&reader->schemas, row->metadata_id);
     if (flags & SN_ROW_CAPTURE)

@@ -246,12 +246,4 @@ static inline struct sn_schema *sn_nettrace_schema_find(const struct sn_nettrace
     return far_id ? (struct sn_schema *)(uintptr_t)*far_id : NULL;
 }
 
-static inline uint64_t sn_nettrace_time_ns(const struct sn_trace_info *info, uint64_t ticks)
-{
-    if (info->ticks_per_second == 1000000000u)
-        return ticks;
-    __extension__ unsigned __int128 wide = (unsigned __int128)ticks * 1000000000u;
-    return (uint64_t)(wide / info->ticks_per_second);
-}
-
 #endif

@@ -89,7 +89,7 @@ int sn_nettrace_sequence_point_block(struct sn_nettrace_reader *reader, const ui
                                      size_t size, uint64_t offset)
 {
     struct sn_cursor cur = sn_cursor_over(block, size);
-    uint64_t time_ns = sn_nettrace_time_ns(&reader->info, sn_cursor_u64(&cur));
+    uint64_t time_ns = sn_trace_time_ns(&reader->info, sn_cursor_u64(&cur));
     uint32_t flags = reader->info.format_version == 6 ? sn_cursor_u32(&cur) : 0;
     uint32_t count = sn_cursor_u32(&cur);
 

@@ -120,7 +120,7 @@ static void add_trace(struct sn_nettrace_writer *writer, struct sn_buf *to)
     const struct sn_trace_info *info = &writer->info;
 
     add_time(to, info->start_utc_ns);
-    sn_buf_u64(to, sn_nettrace_time_ns(info, info->start_ticks));
+    sn_buf_u64(to, sn_trace_time_ns(info, info->start_ticks));
     sn_buf_u64(to, NS_PER_SECOND);
     sn_buf_u32(to, info->pointer_size);
     if (writer->version == 4) {

@@ -53,6 +53,7 @@ struct sn_frame {
     uint8_t kind;           /* enum sn_frame_kind */
     bool is_async;          /* the body of an async method */
     bool is_framework;      /* System.*, Microsoft.*: not what the reader wrote */
+    bool is_moving_data;    /* waits, or works in the kernel: reads, receives */
     bool is_stop;           /* the runtime's own place to stop a thread: its caller's time */
     bool is_waiting;        /* as a leaf it waits: Thread.Sleep, Monitor.Wait and the like */
 };

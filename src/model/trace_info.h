@@ -24,4 +24,13 @@ static inline uint64_t sn_trace_info_start_ns(const struct sn_trace_info *info)
     return (uint64_t)(wide / info->ticks_per_second);
 }
 
+/* Ticks of the stream's clock in nanoseconds. */
+static inline uint64_t sn_trace_time_ns(const struct sn_trace_info *info, uint64_t ticks)
+{
+    if (info->ticks_per_second == 1000000000u)
+        return ticks;
+    __extension__ unsigned __int128 wide = (unsigned __int128)ticks * 1000000000u;
+    return (uint64_t)(wide / info->ticks_per_second);
+}
+
 #endif

@@ -74,7 +74,8 @@ static const struct sn_frame unknown = {.name = "[unknown code]",
                                         .full_name = "?",
                                         .module = "",
                                         .name_space = "",
-                                        .kind = SN_FRAME_NATIVE};
+                                        .kind = SN_FRAME_NATIVE,
+                                        .is_framework = true};
 
 static void describe(struct sn_frames *frames, const struct sn_method *method,
                      struct sn_frame *frame)
@@ -94,6 +95,7 @@ static void describe(struct sn_frames *frames, const struct sn_method *method,
     frame->is_async = sn_name_is_async(method->type, method->name, method->signature);
     frame->is_framework = sn_name_is_framework(frame->module, frame->name_space);
     frame->is_waiting = sn_name_is_waiting(method->type, method->name);
+    frame->is_moving_data = sn_name_is_moving_data(method->type, method->name);
     frame->is_stop = sn_name_is_stop(method->type, method->name);
 }
 

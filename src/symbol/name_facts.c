@@ -43,10 +43,12 @@ bool sn_name_is_framework(const char *module, const char *name_space)
  * the caller stands for it. Some of these also work before they wait; how long, the kernel's CPU
  * times say. Not to be had by name: on 8 and 9 a thread that waits for a `lock` shows only its own
  * method. A star stands for any ending. */
-static const struct {
+struct fact {
     const char *type;
     const char *methods; /* separated and ended by spaces */
-} waiting[] = {
+};
+
+static const struct fact waiting[] = {
     {"System.Threading.Thread", "Sleep SleepInternal Join JoinInternal "},
     {"System.Threading.Monitor", "Wait ObjWait Enter Enter_Slowpath TryEnter TryEnter_Slowpath "
                                  "TryEnter_Timeout ReliableEnter ReliableEnterTimeout "},
@@ -58,15 +60,22 @@ static const struct {
     {"System.Threading.ManualResetEventSlim", "Wait "},
     {"System.Threading.ReaderWriterLockSlim", "WaitOnEvent "},
     {"System.Diagnostics.ProcessWaitState", "WaitForExit "},
-    {"System.IO.FileSystemWatcher+RunningInstance", "TryReadEvent "},
-    {"System.IO.RandomAccess", "ReadAtOffset "},
     {"System.IO.StdInReader", "ReadStdin ReadKey "},
     {"System.ConsolePal", "Read "},
     {"System.Net.Sockets.SocketAsyncEngine", "EventLoop "},
-    {"System.Net.Sockets.SocketPal", "SelectViaPoll Poll SysReceive SysRead TryCompleteAccept "
-                                     "TryCompleteReceiveFrom "},
-    {"Interop+Sys", "Accept Connect FLock GetHostEntryForName Poll Read ReadStdin Receive* Select* "
-                    "WaitForSocketEvents* WaitForSignal* WaitPid* "},
+    {"System.Net.Sockets.SocketPal", "SelectViaPoll Poll "},
+    {"Interop+Sys", "FLock Poll ReadStdin Select* WaitForSocketEvents* WaitForSignal* WaitPid* "},
+    {0},
+};
+
+/* Leaves that wait for data or, when it is there, work in the kernel to copy it. */
+static const struct fact moving_data[] = {
+    {"System.IO.FileSystemWatcher+RunningInstance", "TryReadEvent "},
+    {"System.IO.RandomAccess", "ReadAtOffset WriteAtOffset "},
+    {"System.Net.Sockets.SocketPal",
+     "SysReceive SysRead TryCompleteAccept TryCompleteReceiveFrom "},
+    {"Interop+Sys", "Accept Connect GetHostEntryForName Read PRead* Receive* "},
+    {0},
 };
 
 static bool matches(const char *pattern, size_t pattern_size, const char *name)
@@ -85,13 +94,23 @@ static bool is_among(const char *methods, const char *method)
     return false;
 }
 
-bool sn_name_is_waiting(const char *type, const char *method)
+static bool is_fact(const struct fact *facts, const char *type, const char *method)
 {
-    for (size_t i = 0; i < sizeof(waiting) / sizeof(waiting[0]); i++) {
-        if (matches(waiting[i].type, strlen(waiting[i].type), type))
-            return is_among(waiting[i].methods, method);
+    for (; facts->type; facts++) {
+        if (matches(facts->type, strlen(facts->type), type) && is_among(facts->methods, method))
+            return true;
     }
     return false;
+}
+
+bool sn_name_is_waiting(const char *type, const char *method)
+{
+    return is_fact(waiting, type, method) || is_fact(moving_data, type, method);
+}
+
+bool sn_name_is_moving_data(const char *type, const char *method)
+{
+    return is_fact(moving_data, type, method);
 }
 
 bool sn_name_is_stop(const char *type, const char *method)

@@ -43,6 +43,9 @@ bool sn_name_is_framework(const char *module, const char *name_space);
  * epoll and the like. `type` and `method` as events have them. */
 bool sn_name_is_waiting(const char *type, const char *method);
 
+/* Of these, those that also work in the kernel when there is something to read or write. */
+bool sn_name_is_moving_data(const char *type, const char *method);
+
 /* Where the runtime (10) holds a thread that code has asked to stop: what polls for it, not what
  * the program does. */
 bool sn_name_is_stop(const char *type, const char *method);

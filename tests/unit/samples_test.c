@@ -23,6 +23,7 @@ struct fixture {
     struct sn_methods *methods;
     struct sn_cpu_slices *cpu;
     struct sn_sink *sink;
+    uint64_t sampler; /* the thread that takes the samples; 0: the one they are of */
 };
 
 static void start(struct fixture *fixture, const char *record)
@@ -50,6 +51,7 @@ static void sample(struct fixture *fixture, uint64_t thread, uint64_t time_ns, u
                              .time_ns = time_ns,
                              .pid = 1,
                              .thread_id = thread,
+                             .capture_thread_id = fixture->sampler ? fixture->sampler : thread,
                              .pointer_size = 8,
                              .payload = (const uint8_t *)&mode,
                              .payload_size = sizeof(mode),
@@ -176,6 +178,51 @@ static void who_is_never_seen_running_keeps_its_time(void **state)
     drop(&fixture);
 }
 
+/* A read from the page cache is work of the kernel, and looks like one that waits. */
+static void reading_may_be_work(void **state)
+{
+    (void)state;
+    struct fixture fixture;
+    start_with_slice(&fixture, 49);
+    take_known(fixture.methods, 0x4000, 0x100, "System.IO.RandomAccess", "ReadAtOffset");
+    for (uint64_t i = 1; i < 50; i++)
+        sample(&fixture, 7, (100 + i) * MS, i <= 4 ? MANAGED : EXTERNAL, i <= 4 ? COMPUTE : 0x4000);
+    end(&fixture);
+    assert_int_equal(sum(&fixture, COMPUTED, CPU), 4 * MS);
+    assert_int_equal(sum(&fixture, "System.IO.RandomAccess.ReadAtOffset", CPU), 45 * MS);
+    drop(&fixture);
+}
+
+/* One sample cannot stand for a second: who is always seen waiting and runs all the time spins. */
+static void chance_explains_so_much(void **state)
+{
+    (void)state;
+    struct fixture fixture;
+    start_with_slice(&fixture, 50);
+    for (uint64_t i = 1; i < 50; i++)
+        sample(&fixture, 7, (100 + i) * MS, EXTERNAL, i == 25 ? NATIVE : SLEEP);
+    end(&fixture);
+    assert_true(sum(&fixture, DEFLATED, CPU) <= 12 * MS);
+    assert_int_equal(sum(&fixture, DEFLATED, CPU) + sum(&fixture, SLEPT, CPU), 50 * MS);
+    drop(&fixture);
+}
+
+/* The thread that takes the samples is the runtime's, whatever it is called. */
+static void the_sampler_is_not_the_program(void **state)
+{
+    (void)state;
+    struct fixture fixture;
+    start(&fixture, "sonde-cpu 1\nt 100000000\nn 7 worker\nn 9 dotnet\nt 150000000\n7 5000000\n"
+                    "9 20000000\nt 200000000\n");
+    fixture.sampler = 9;
+    sample(&fixture, 7, 110 * MS, MANAGED, COMPUTE);
+    sample(&fixture, 7, 111 * MS, MANAGED, COMPUTE);
+    end(&fixture);
+    assert_int_equal(fixture.report->tracing_cpu_ns, 20 * MS);
+    assert_int_equal(fixture.report->cpu_ns, 5 * MS);
+    drop(&fixture);
+}
+
 static void what_no_sample_shows_is_named(void **state)
 {
     (void)state;
@@ -274,6 +321,9 @@ int main(void)
         cmocka_unit_test(no_cpu_time_is_lost),
         cmocka_unit_test(time_between_samples_goes_to_the_next_that_runs),
         cmocka_unit_test(who_is_never_seen_running_keeps_its_time),
+        cmocka_unit_test(reading_may_be_work),
+        cmocka_unit_test(chance_explains_so_much),
+        cmocka_unit_test(the_sampler_is_not_the_program),
         cmocka_unit_test(what_no_sample_shows_is_named),
         cmocka_unit_test(without_a_record_there_is_no_cpu),
         cmocka_unit_test(a_record_of_another_time_is_refused),

@@ -13,7 +13,9 @@
 #include "format/cpu_slices.h"
 #include "model/event.h"
 #include "model/report.h"
+#include "sink/aggregate/ended_threads.h"
 #include "sink/aggregate/unseen.h"
+#include "sink/aggregate/weighing.h"
 
 /* A thread stays where it was seen until it is seen again, but no longer than this: beyond, it was
  * away or samples are missing. */
@@ -21,8 +23,9 @@
 #define USUAL_STAY_NS   SN_NS_PER_MS
 
 /* Samples of a thread that wait for their interval to end; more are weighed early. */
-#define PENDING_MAX  8192u
-#define THREAD_LIMIT 65536u
+#define PENDING_MAX   8192u
+#define THREAD_LIMIT  65536u
+#define SAMPLER_LIMIT 64u
 
 enum column { CPU, WALL, WAIT, SAMPLES };
 
@@ -31,17 +34,6 @@ static const struct sn_column columns[] = {
 
 static const struct sn_request_item items[] = {{.provider = "Microsoft-DotNETCore-SampleProfiler"}};
 const struct sn_request sn_samples_request = {.items = items, .item_count = 1};
-
-/* How sure it is that a sample was on a CPU; the kernel's time is given out in this order. */
-enum sureness { IN_MANAGED_CODE, IN_NATIVE_CODE, WAITING, SURENESS_COUNT };
-
-struct sample {
-    uint64_t time_ns;
-    uint64_t stay_ns;
-    uint64_t cpu_ns;
-    uint32_t node;
-    uint8_t sureness;
-};
 
 struct thread {
     uint64_t thread_id;
@@ -52,11 +44,13 @@ struct thread {
     uint64_t spent_ns;    /* of that interval's slice, given out already */
     uint64_t assigned_ns; /* given to samples, all in all */
     size_t seen_look;     /* the last interval that had samples; 0: none yet */
-    uint64_t carried_ns;  /* run while it was only seen waiting, or not at all: for later samples */
+    uint64_t carried_since_ns;
+    uint64_t carried_ns; /* run while it was only seen waiting, or not at all: for later samples */
     uint64_t last_stay_ns;
-    struct sample *pending; /* owns */
+    struct sn_weighed *pending; /* owns */
     size_t count;
     size_t capacity;
+    bool is_ended;     /* its samples are kept until the end */
     struct sn_run run; /* the last one, still growing */
     bool has_run;
 };
@@ -70,10 +64,32 @@ struct samples {
     struct thread *threads; /* owns */
     size_t thread_count;
     size_t thread_capacity;
-    struct sn_table by_id; /* thread id -> index + 1 */
+    struct sn_table by_id;    /* thread id -> index + 1 */
+    struct sn_table samplers; /* ids of threads that took samples: the runtime's own */
+    struct sn_ended_threads ended;
     uint64_t first_ns;
     uint64_t last_ns;
 };
+
+/* The frame of a node; NULL for the root. */
+static const struct sn_frame *frame_at(const struct samples *samples, uint32_t node)
+{
+    const struct sn_profile *profile = samples->profile;
+    return node && node != SN_NO_INDEX ? &profile->frames[profile->nodes[node].frame] : NULL;
+}
+
+/* Where the time of a sample is spent: where the thread was stopped, or, if that is the runtime's
+ * own place for being stopped or a stub without a name, in the code that called it. */
+static uint32_t spent_at(const struct samples *samples, uint32_t node)
+{
+    const struct sn_frame *frame = frame_at(samples, node);
+    while (frame && (frame->is_stop || frame->kind == SN_FRAME_NATIVE) &&
+           samples->profile->nodes[node].parent) {
+        node = samples->profile->nodes[node].parent;
+        frame = frame_at(samples, node);
+    }
+    return node;
+}
 
 /* --- weighing --- */
 
@@ -123,62 +139,62 @@ static uint64_t time_to_give(const struct samples *samples, struct thread *threa
     return ran > thread->spent_ns ? ran - thread->spent_ns : 0;
 }
 
-static uint64_t stay_of(const struct thread *thread, enum sureness sureness)
+/* A thread that ran while it was only seen waiting ran between two samples: that time is kept for
+ * the next ones that are seen running. If none come, it ran where it was seen, spinning. */
+static void keep_for_later(const struct samples *samples, struct thread *thread,
+                           const struct sn_weighing *weighing, uint64_t ns)
 {
-    uint64_t sum = 0;
+    uint64_t now_ns = samples->cpu->looks[thread->look];
+    if (!thread->carried_ns)
+        thread->carried_since_ns = now_ns;
+    thread->carried_ns += ns;
+    if (now_ns - thread->carried_since_ns < LONGEST_STAY_NS)
+        return;
+    sn_weighing_give_waiting(weighing, thread->carried_ns);
+    thread->carried_ns = 0;
+}
+
+/* What of the interval no sample of the thread stands for. */
+static uint64_t unseen_time(const struct samples *samples, const struct thread *thread)
+{
+    const uint64_t *looks = samples->cpu ? samples->cpu->looks : NULL;
+    uint64_t interval = looks && thread->look && thread->look < samples->cpu->look_count
+                            ? looks[thread->look] - looks[thread->look - 1]
+                            : 0;
     for (size_t i = 0; i < thread->count; i++) {
-        if (thread->pending[i].sureness == sureness)
-            sum += thread->pending[i].stay_ns;
+        uint64_t stay = thread->pending[i].stay_ns;
+        interval -= stay < interval ? stay : interval;
     }
-    return sum;
+    return interval;
 }
 
-/* Shares `ns` out over the samples of one kind, by how long each stayed; to the last nanosecond. */
-static void give(struct thread *thread, enum sureness sureness, uint64_t stay_ns, uint64_t ns)
+/* How long the thread had been in the place of its first pending sample when that was taken. */
+static uint64_t went_on(const struct samples *samples, const struct thread *thread)
 {
-    uint64_t stay_left = stay_ns;
-    for (size_t i = 0; i < thread->count && stay_left; i++) {
-        struct sample *sample = &thread->pending[i];
-        if (sample->sureness != sureness)
-            continue;
-        uint64_t part =
-            (uint64_t)((double)ns * ((double)sample->stay_ns / (double)stay_left) + 0.5);
-        part = part > ns ? ns : part;
-        sample->cpu_ns += part;
-        ns -= part;
-        stay_left -= sample->stay_ns;
-    }
+    const struct sn_weighed *first = thread->pending;
+    bool is_same = thread->has_run && thread->run.end_ns == first->time_ns &&
+                   thread->run.node == spent_at(samples, first->node);
+    return is_same ? thread->run.end_ns - thread->run.start_ns : 0;
 }
 
-/* Gives each kind as much as its samples stayed, the surest first. What is left over, where samples
- * are missing, goes to the surest there is. A thread that ran while it was only seen waiting ran
- * between two samples: that time is kept for the next ones that are seen running. */
-static void weigh(struct thread *thread, uint64_t ns)
+static void weigh(const struct samples *samples, struct thread *thread, uint64_t ns)
 {
-    uint64_t stays[SURENESS_COUNT];
-    int surest = -1;
-    for (int kind = SURENESS_COUNT - 1; kind >= 0; kind--) {
-        stays[kind] = stay_of(thread, (enum sureness)kind);
-        if (stays[kind])
-            surest = kind;
-    }
+    const struct sn_weighing weighing = {.samples = thread->pending,
+                                         .count = thread->count,
+                                         .unseen_ns = unseen_time(samples, thread),
+                                         .went_on_ns = went_on(samples, thread)};
+    int surest = sn_weighing_surest(&weighing);
     if (surest < 0)
         return;
     thread->spent_ns += ns;
     thread->assigned_ns += ns;
-    if (surest == WAITING) {
-        thread->carried_ns += ns;
+    if (surest == SN_WAITING) {
+        if (ns)
+            keep_for_later(samples, thread, &weighing, ns);
         return;
     }
-    ns += thread->carried_ns;
+    sn_weighing_share(&weighing, ns + thread->carried_ns);
     thread->carried_ns = 0;
-    for (int kind = surest; kind < WAITING && ns; kind++) {
-        uint64_t part = ns < stays[kind] ? ns : stays[kind];
-        give(thread, (enum sureness)kind, stays[kind], part);
-        ns -= part;
-    }
-    if (ns)
-        give(thread, (enum sureness)surest, stays[surest], ns);
 }
 
 /* --- into the profile --- */
@@ -203,25 +219,6 @@ static void add_to_run(struct samples *samples, struct thread *thread, const str
     thread->has_run = true;
 }
 
-/* The frame of a node; NULL for the root. */
-static const struct sn_frame *frame_at(const struct samples *samples, uint32_t node)
-{
-    const struct sn_profile *profile = samples->profile;
-    return node && node != SN_NO_INDEX ? &profile->frames[profile->nodes[node].frame] : NULL;
-}
-
-/* Where the time of a sample is spent: where the thread was stopped, or, if that is the runtime's
- * own place for being stopped, in the code that came there. */
-static uint32_t spent_at(const struct samples *samples, uint32_t node)
-{
-    const struct sn_frame *frame = frame_at(samples, node);
-    while (frame && frame->is_stop) {
-        node = samples->profile->nodes[node].parent;
-        frame = frame_at(samples, node);
-    }
-    return node;
-}
-
 /* The time counts where it was spent, the sample itself where it was taken: as other tools do. */
 static void add_row(struct samples *samples, const struct thread *thread, uint32_t taken_at,
                     const struct sn_run *run)
@@ -238,27 +235,79 @@ static void add_row(struct samples *samples, const struct thread *thread, uint32
     sn_profile_add(samples->profile, thread->index, taken_at, one);
 }
 
+/* Whether the record says nothing more of the thread: it has ended, or was never seen. */
+static bool is_past_record(const struct samples *samples, const struct thread *thread)
+{
+    const struct sn_cpu_slices *cpu = samples->cpu;
+    return cpu && thread->look && thread->look < cpu->look_count &&
+           (!thread->cpu || thread->next_slice >= thread->cpu->count);
+}
+
+/* Samples that look like running of a thread that may have ended wait for what the record says of
+ * all such; and once one does, those behind it, so that they stay in order. */
+static bool keep_ended(struct samples *samples, struct thread *thread,
+                       const struct sn_weighed *sample, const struct sn_run *run)
+{
+    thread->is_ended |= sample->sureness < SN_WAITING && is_past_record(samples, thread);
+    if (!thread->is_ended)
+        return false;
+    const struct sn_ended_sample kept = {.thread = thread->index,
+                                         .taken_at = sample->node,
+                                         .look = thread->look,
+                                         .sureness = sample->sureness,
+                                         .run = *run};
+    return sn_ended_threads_keep(&samples->ended, &kept);
+}
+
+static void add_sample(struct samples *samples, struct thread *thread, uint32_t taken_at,
+                       struct sn_run *run)
+{
+    uint64_t stay = run->values[WALL];
+    uint64_t cpu = run->values[CPU];
+    run->values[WAIT] = samples->cpu && stay > cpu ? stay - cpu : 0;
+    add_row(samples, thread, taken_at, run);
+    run->values[SAMPLES] = run->node == taken_at; /* else it is a row only */
+    add_to_run(samples, thread, run);
+}
+
 static void take_pending(struct samples *samples, struct thread *thread, bool is_early)
 {
     if (!thread->count)
         return;
-    weigh(thread, time_to_give(samples, thread, is_early));
+    weigh(samples, thread, time_to_give(samples, thread, is_early));
     for (size_t i = 0; i < thread->count; i++) {
-        const struct sample *sample = &thread->pending[i];
-        uint64_t wait = sample->stay_ns > sample->cpu_ns ? sample->stay_ns - sample->cpu_ns : 0;
+        const struct sn_weighed *sample = &thread->pending[i];
         struct sn_run run = {
             .start_ns = sample->time_ns,
             .end_ns = sample->time_ns + sample->stay_ns,
             .node = spent_at(samples, sample->node),
-            .values = {[CPU] = sample->cpu_ns,
-                       [WALL] = sample->stay_ns,
-                       [WAIT] = samples->cpu ? wait : 0,
-                       [SAMPLES] = 1},
+            .values = {[CPU] = sample->cpu_ns, [WALL] = sample->stay_ns, [SAMPLES] = 1},
         };
-        add_row(samples, thread, sample->node, &run);
-        add_to_run(samples, thread, &run);
+        if (!keep_ended(samples, thread, sample, &run))
+            add_sample(samples, thread, sample->node, &run);
     }
     thread->count = 0;
+}
+
+/* What threads ran that have ended goes to their samples, and these into the profile at last. */
+static void take_ended(struct samples *samples)
+{
+    struct sn_report *report = samples->report;
+    if (!samples->cpu)
+        return;
+    uint64_t left = sn_ended_threads_share(&samples->ended, samples->cpu, CPU, samples->first_ns,
+                                           samples->last_ns);
+    for (size_t i = 0; i < samples->ended.count; i++) {
+        struct sn_ended_sample *sample = &samples->ended.samples[i];
+        const uint64_t *place =
+            sn_table_find(&samples->by_id, samples->profile->threads[sample->thread].thread_id);
+        struct thread *thread = &samples->threads[*place - 1];
+        report->cpu_ns += sample->run.values[CPU];
+        add_sample(samples, thread, sample->taken_at, &sample->run);
+    }
+    report->cpu_ns += left;
+    report->unseen_cpu_ns += left;
+    sn_unseen_ended(report, left);
 }
 
 /* --- samples --- */
@@ -288,25 +337,27 @@ static struct thread *thread_of(struct samples *samples, const struct sn_event *
     return &samples->threads[*place - 1];
 }
 
-/* Whether the thread waits there. A stub without a name waits if whoever called it does. */
-static bool is_waiting_at(const struct samples *samples, uint32_t node)
+/* What says whether the thread waits there: a stub without a name does if whoever called it does.
+ */
+static const struct sn_frame *telling_frame(const struct samples *samples, uint32_t node)
 {
     const struct sn_frame *frame = frame_at(samples, node);
     if (frame && frame->kind == SN_FRAME_NATIVE)
         frame = frame_at(samples, samples->profile->nodes[node].parent);
-    return frame && frame->is_waiting;
+    return frame;
 }
 
-static enum sureness sureness_of(const struct samples *samples, const struct sn_event *event,
-                                 uint32_t node)
+static enum sn_sureness sureness_of(const struct samples *samples, const struct sn_event *event,
+                                    uint32_t node)
 {
     enum { MANAGED = 2 };
     uint32_t mode = 0;
     if (event->payload_size >= sizeof(mode))
         memcpy(&mode, event->payload, sizeof(mode));
-    if (is_waiting_at(samples, node))
-        return WAITING; /* in either mode: who wakes up is back in managed code before it runs */
-    return mode == MANAGED ? IN_MANAGED_CODE : IN_NATIVE_CODE;
+    const struct sn_frame *frame = telling_frame(samples, node);
+    if (frame && frame->is_waiting) /* in either mode: who wakes up is in managed code at once */
+        return frame->is_moving_data ? SN_MOVING_DATA : SN_WAITING;
+    return mode == MANAGED ? SN_IN_MANAGED_CODE : SN_IN_NATIVE_CODE;
 }
 
 /* The last sample stayed until now. */
@@ -314,7 +365,7 @@ static void close_stay(struct thread *thread, uint64_t now_ns)
 {
     if (!thread->count)
         return;
-    struct sample *last = &thread->pending[thread->count - 1];
+    struct sn_weighed *last = &thread->pending[thread->count - 1];
     uint64_t stay = now_ns > last->time_ns ? now_ns - last->time_ns : 0;
     last->stay_ns = stay < LONGEST_STAY_NS ? stay : LONGEST_STAY_NS;
     thread->last_stay_ns = last->stay_ns;
@@ -342,6 +393,8 @@ static int take_sample(struct sn_sink *sink, const struct sn_event *event)
         samples->profile->dropped_count++;
         return SONDE_OK;
     }
+    if (event->capture_thread_id != event->thread_id)
+        (void)sn_table_put(&samples->samplers, event->capture_thread_id); /* one, hardly ever two */
     close_stay(thread, event->time_ns);
     uint64_t look = interval_of(samples, thread, event->time_ns);
     if (look != thread->look) {
@@ -351,16 +404,16 @@ static int take_sample(struct sn_sink *sink, const struct sn_event *event)
     } else if (thread->count == (samples->cpu ? PENDING_MAX : 1)) {
         take_pending(samples, thread, true);
     }
-    struct sample *pending =
+    struct sn_weighed *pending =
         sn_array_room(thread->pending, thread->count, &thread->capacity, sizeof(*pending));
     if (!pending)
         return SONDE_E_NOMEM;
     thread->pending = pending;
     uint32_t node = sn_frames_node(samples->frames, event);
     pending[thread->count++] =
-        (struct sample){.time_ns = event->time_ns,
-                        .node = node,
-                        .sureness = (uint8_t)sureness_of(samples, event, node)};
+        (struct sn_weighed){.time_ns = event->time_ns,
+                            .node = node,
+                            .sureness = (uint8_t)sureness_of(samples, event, node)};
     if (!samples->first_ns || event->time_ns < samples->first_ns)
         samples->first_ns = event->time_ns;
     if (event->time_ns > samples->last_ns)
@@ -418,6 +471,37 @@ static void give_carried(struct samples *samples, struct thread *thread)
     thread->run.values[CPU] += thread->carried_ns;
 }
 
+/* What the kernel counted and no sample stands for. */
+static void add_unseen(struct samples *samples)
+{
+    for (size_t i = 0; i < samples->cpu->thread_count; i++) {
+        const struct sn_cpu_thread *thread = &samples->cpu->threads[i];
+        const struct sn_unseen unseen = {
+            .cpu = samples->cpu,
+            .thread = thread,
+            .assigned_ns = assigned_to(samples, thread->thread_id),
+            .first_ns = samples->first_ns,
+            .last_ns = samples->last_ns,
+            .is_sampler = sn_table_find(&samples->samplers, thread->thread_id) != NULL,
+        };
+        sn_unseen_add(samples->report, &unseen);
+    }
+}
+
+static void settle_cpu(struct samples *samples)
+{
+    struct sn_report *report = samples->report;
+    const struct sn_cpu_slices *cpu = samples->cpu;
+    if (cpu->look_count > 1 && samples->last_ns > cpu->looks[0] &&
+        samples->first_ns <= cpu->looks[cpu->look_count - 1]) {
+        report->cpu_truth = SN_CPU_KNOWN;
+        add_unseen(samples);
+        return;
+    }
+    report->cpu_truth = SN_CPU_BAD_RECORD;
+    report->cpu_note = "the CPU record is of another time than the samples";
+}
+
 static int finish(struct sn_sink *sink, struct sonde_error *err)
 {
     (void)err;
@@ -428,8 +512,11 @@ static int finish(struct sn_sink *sink, struct sonde_error *err)
         if (thread->count)
             thread->pending[thread->count - 1].stay_ns = thread->last_stay_ns;
         take_pending(samples, thread, false);
-        give_carried(samples, thread);
-        end_run(samples, thread);
+    }
+    take_ended(samples);
+    for (size_t i = 0; i < samples->thread_count; i++) {
+        give_carried(samples, &samples->threads[i]);
+        end_run(samples, &samples->threads[i]);
     }
     samples->profile->start_ns = samples->first_ns;
     samples->profile->end_ns = samples->last_ns;
@@ -437,18 +524,8 @@ static int finish(struct sn_sink *sink, struct sonde_error *err)
         report->cpu_truth = SN_CPU_NO_SAMPLES;
         return SONDE_OK;
     }
-    if (samples->cpu) {
-        bool overlaps = samples->cpu->look_count > 1 && samples->last_ns > samples->cpu->looks[0] &&
-                        samples->first_ns <= samples->cpu->looks[samples->cpu->look_count - 1];
-        report->cpu_truth = overlaps ? SN_CPU_KNOWN : SN_CPU_BAD_RECORD;
-        if (!overlaps)
-            report->cpu_note = "the CPU record is of another time than the samples";
-        else
-            for (size_t i = 0; i < samples->cpu->thread_count; i++)
-                sn_unseen_add(report, samples->cpu, &samples->cpu->threads[i],
-                              assigned_to(samples, samples->cpu->threads[i].thread_id),
-                              samples->first_ns, samples->last_ns);
-    }
+    if (samples->cpu)
+        settle_cpu(samples);
     list_threads(report);
     return SONDE_OK;
 }
@@ -460,6 +537,8 @@ static void free_samples(struct sn_sink *sink)
         free(samples->threads[i].pending);
     free(samples->threads);
     sn_table_done(&samples->by_id);
+    sn_table_done(&samples->samplers);
+    sn_ended_threads_done(&samples->ended);
     sn_frames_free(samples->frames);
     free(samples);
 }
@@ -478,6 +557,7 @@ struct sn_sink *sn_samples_sink(const struct sn_aggregate_context *context, stru
     samples->report = context->report;
     samples->cpu = context->cpu;
     samples->by_id = sn_table_with_limit(THREAD_LIMIT);
+    samples->samplers = sn_table_with_limit(SAMPLER_LIMIT);
     int rc = sn_profile_new(columns, sizeof(columns) / sizeof(*columns), &samples->profile, err);
     context->report->samples = samples->profile;
     if (rc == SONDE_OK)

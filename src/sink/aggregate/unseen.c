@@ -49,25 +49,11 @@ static uint64_t ran_between(const struct sn_cpu_slices *cpu, const struct sn_cpu
     return ran;
 }
 
-void sn_unseen_add(struct sn_report *report, const struct sn_cpu_slices *cpu,
-                   const struct sn_cpu_thread *thread, uint64_t assigned_ns, uint64_t first_ns,
-                   uint64_t last_ns)
+static void add_row(struct sn_profile *profile, const struct sn_cpu_thread *thread,
+                    const char *work, uint64_t ns)
 {
-    struct sn_profile *profile = report->samples;
-    const struct runtime_thread *known = runtime_thread(thread->name);
-    uint64_t ran = ran_between(cpu, thread, first_ns, last_ns);
-    uint64_t unseen = ran > assigned_ns ? ran - assigned_ns : 0;
-    if (known->is_tracing) { /* not the program's own: told apart, in no list */
-        report->tracing_cpu_ns += unseen;
-        report->cpu_ns += assigned_ns;
-        return;
-    }
-    report->cpu_ns += assigned_ns + unseen;
-    report->unseen_cpu_ns += unseen;
-    if (!unseen)
-        return;
-    struct sn_frame frame = {.name = known->work,
-                             .full_name = known->work,
+    struct sn_frame frame = {.name = work,
+                             .full_name = work,
                              .module = "",
                              .name_space = "",
                              .kind = SN_FRAME_RUNTIME,
@@ -75,6 +61,30 @@ void sn_unseen_add(struct sn_report *report, const struct sn_cpu_slices *cpu,
     uint32_t node = sn_profile_node(profile, 0, sn_profile_frame(profile, &frame));
     uint32_t index = sn_profile_thread(profile, profile->thread_count ? profile->threads[0].pid : 0,
                                        thread->thread_id, thread->name);
-    const uint64_t values[SN_COLUMN_MAX] = {unseen};
+    const uint64_t values[SN_COLUMN_MAX] = {ns};
     sn_profile_add(profile, index, node, values);
+}
+
+void sn_unseen_add(struct sn_report *report, const struct sn_unseen *unseen)
+{
+    const struct sn_cpu_thread *thread = unseen->thread;
+    const struct runtime_thread *known = runtime_thread(thread->name);
+    uint64_t ran = ran_between(unseen->cpu, thread, unseen->first_ns, unseen->last_ns);
+    uint64_t left = ran > unseen->assigned_ns ? ran - unseen->assigned_ns : 0;
+    report->cpu_ns += unseen->assigned_ns;
+    if (known->is_tracing || unseen->is_sampler) { /* not the program's own: told apart */
+        report->tracing_cpu_ns += left;
+        return;
+    }
+    report->cpu_ns += left;
+    report->unseen_cpu_ns += left;
+    if (left)
+        add_row(report->samples, thread, known->work, left);
+}
+
+void sn_unseen_ended(struct sn_report *report, uint64_t ns)
+{
+    static const struct sn_cpu_thread nobody = {.name = "ended"};
+    if (ns)
+        add_row(report->samples, &nobody, "[threads that have ended]", ns);
 }

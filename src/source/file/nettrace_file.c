@@ -96,7 +96,7 @@ int sn_nettrace_file_new(const char *path, sn_damage_fn *damaged, void *user,
     SN_AUTO(sn_close) int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
     struct stat status;
     if (fd < 0 || fstat(fd, &status) != 0)
-        return sn_fail(err, SONDE_E_SYSTEM, 0, "cannot open '%s'", path);
+        return sn_fail_errno(err, "cannot open '%s'", path);
     if (!S_ISREG(status.st_mode))
         return sn_fail(err, SONDE_E_ARGUMENT, 0, "'%s' is not a file", path);
     struct file *file = calloc(1, sizeof(*file));

@@ -6,9 +6,11 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "base/array.h"
+#include "base/clock.h"
 #include "base/err.h"
 #include "base/file.h"
 #include "base/own.h"
@@ -37,6 +39,12 @@ struct sn_cpu_times {
     size_t open_count;
     struct sn_table by_tid; /* tid to index + 1 */
     uint64_t poll_count;
+    clockid_t clock; /* of the process, threads that have ended included */
+    bool has_clock;
+    uint64_t base_ns;  /* what it showed at the first poll */
+    uint64_t clock_ns; /* and before the last */
+    uint64_t seen_ns;  /* all slices together */
+    uint64_t ended_ns; /* told so far */
 };
 
 int sn_cpu_times_new(uint32_t pid, struct sn_cpu_times **ret_times, struct sonde_error *err)
@@ -51,6 +59,7 @@ int sn_cpu_times_new(uint32_t pid, struct sn_cpu_times **ret_times, struct sonde
         return sn_fail_errno(err, "cannot open '%s'", path);
     times->pid = pid;
     times->by_tid = sn_table_with_limit(THREAD_LIMIT);
+    times->has_clock = clock_getcpuclockid((pid_t)pid, &times->clock) == 0;
     *ret_times = SN_TAKE(times);
     return SONDE_OK;
 }
@@ -151,6 +160,7 @@ static void look_at(struct sn_cpu_times *times, uint32_t tid, sn_cpu_slice_fn *r
     thread->is_named = true;
     thread->cpu_ns = cpu_ns;
     thread->seen_in = times->poll_count;
+    times->seen_ns += slice.ran_ns;
     if (slice.ran_ns || slice.new_name)
         ran(user, &slice);
 }
@@ -179,9 +189,33 @@ static void forget_ended(struct sn_cpu_times *times)
     }
 }
 
+static uint64_t process_ns(const struct sn_cpu_times *times)
+{
+    struct timespec spent;
+    if (!times->has_clock || clock_gettime(times->clock, &spent) != 0)
+        return 0;
+    return (uint64_t)spent.tv_sec * SN_NS_PER_SECOND + (uint64_t)spent.tv_nsec;
+}
+
+/* The process's clock is read before its threads' times, so that what they run meanwhile is never
+ * taken for that of threads which have ended; only at the first poll, the base of all, behind. */
+uint64_t sn_cpu_times_ended(struct sn_cpu_times *times)
+{
+    if (times->poll_count == 1) {
+        times->base_ns = process_ns(times);
+        return 0;
+    }
+    uint64_t known = times->base_ns + times->seen_ns + times->ended_ns;
+    uint64_t more = times->clock_ns > known ? times->clock_ns - known : 0;
+    times->ended_ns += more;
+    return more;
+}
+
 int sn_cpu_times_poll(struct sn_cpu_times *times, sn_cpu_slice_fn *ran, void *user)
 {
     times->poll_count++;
+    uint64_t clock_ns = process_ns(times);
+    times->clock_ns = clock_ns ? clock_ns : times->clock_ns;
     rewinddir(times->tasks);
     size_t seen = 0;
     for (struct dirent *entry = readdir(times->tasks); entry; entry = readdir(times->tasks)) {

@@ -29,6 +29,10 @@ void sn_cpu_times_free(struct sn_cpu_times *times);
 /* SONDE_OK, or SONDE_E_GONE when the process is. */
 int sn_cpu_times_poll(struct sn_cpu_times *times, sn_cpu_slice_fn *ran, void *user);
 
+/* What threads ran that have ended, since the last call: the process's CPU time less what its
+ * living threads were seen to run. After a poll. 0 where the kernel does not tell. */
+uint64_t sn_cpu_times_ended(struct sn_cpu_times *times);
+
 /* Names every thread anew at the next poll, as if it had not been seen. */
 void sn_cpu_times_repeat_names(struct sn_cpu_times *times);
 
