@@ -28,7 +28,6 @@ static void show(const char *path)
     for (int format = SONDE_REPORT_TEXT; format <= SONDE_REPORT_HTML; format++) {
         const struct sonde_report_show show = {.size = sizeof(show),
                                                .format = format,
-                                               .view = -1,
                                                .method = "*",
                                                .with_tree = true,
                                                .width = 20 + (unsigned)(sum % 200)};

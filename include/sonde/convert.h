@@ -28,15 +28,16 @@ struct sonde_ndjson_options {
  * file. `options` may be NULL. Losses are lines too, whatever the options. Memory does not grow
  * with the file.
  *
- * SONDE_E_TRUNCATED: the trace was cut; all of it that is there was written. What `write` returns
- * other than SONDE_OK ends the writing and is returned. */
+ * SONDE_E_TRUNCATED: the trace was cut or is damaged; all of it that is intact was written. What
+ * `write` returns other than SONDE_OK ends the writing and is returned. */
 int sonde_convert_ndjson(const char *path, const struct sonde_ndjson_options *options,
                          sonde_write_fn *write, void *user, struct sonde_error *err);
 
 /** Writes the trace anew as NetTrace 4 or 6, losses included, to the file `output`, which is
  * replaced and must not be the trace itself.
  *
- * SONDE_E_TRUNCATED: the trace was cut; all of it that is there was written, as a complete file. */
+ * SONDE_E_TRUNCATED: the trace was cut or is damaged; all of it that is intact was written, as a
+ * complete file. */
 int sonde_convert_nettrace(const char *path, uint32_t version, const char *output,
                            struct sonde_error *err);
 

@@ -79,7 +79,7 @@ struct sonde_profile_thread {
     uint64_t total;     /**< in the view's unit */
 };
 
-/** A profile; opaque. */
+/** A profile; opaque. For one thread at a time. */
 struct sonde_profile;
 
 /** Reads a trace and builds its profile. The caller frees it.
@@ -97,6 +97,9 @@ bool sonde_profile_is_partial(const struct sonde_profile *profile);
 
 /** Events, of any kind, that the runtime had no room for. */
 uint64_t sonde_profile_lost_count(const struct sonde_profile *profile);
+
+/** Additions that a ceiling of the library refused: what a trace of ordinary size never reaches. */
+uint64_t sonde_profile_dropped_count(const struct sonde_profile *profile);
 
 /** The unit of its numbers: "nanoseconds", "bytes" or "count". */
 const char *sonde_profile_unit(const struct sonde_profile *profile);
@@ -168,7 +171,7 @@ struct sonde_change {
     double total_after;  /**< in the second */
 };
 
-/** Two profiles side by side; opaque. */
+/** Two profiles side by side; opaque. For one thread at a time, together with its profiles. */
 struct sonde_comparison;
 
 /** Compares two profiles of the same view. Both must outlive the comparison, which the caller
@@ -191,13 +194,31 @@ size_t sonde_comparison_count(const struct sonde_comparison *comparison);
 bool sonde_comparison_get(const struct sonde_comparison *comparison, size_t index,
                           struct sonde_change *ret_change);
 
-/** A differential flame graph, one HTML page. */
-int sonde_comparison_write_html(const struct sonde_comparison *comparison, const char *title,
-                                sonde_write_fn *write, void *user, struct sonde_error *err);
+/** How a condition came out, for a page. */
+struct sonde_outcome {
+    const char *condition; /**< as it was given */
+    const char *text;      /**< of sonde_comparison_test */
+    bool holds;            /**< it is shown as failed */
+};
+
+/** What a page says beside its graph. Set `size` to sizeof, zero the rest for the defaults. */
+struct sonde_page_options {
+    size_t size;                          /**< sizeof(struct sonde_page_options) */
+    const char *title;                    /**< NULL: the names of both traces */
+    const char *summary;                  /**< the answer in a sentence; NULL: none */
+    const struct sonde_outcome *outcomes; /**< of conditions that were tested */
+    size_t outcome_count;                 /**< how many */
+};
+
+/** A differential flame graph, one HTML page. `options` may be NULL. */
+int sonde_comparison_write_html(const struct sonde_comparison *comparison,
+                                const struct sonde_page_options *options, sonde_write_fn *write,
+                                void *user, struct sonde_error *err);
 
 /** Whether a condition holds: "cpu(Shop.*) > +10%", "self(Shop.Tax) > +5ms/s". *ret_text says with
- * numbers how it came out, borrowed until the next call. SONDE_E_ARGUMENT: it cannot be read
- * (`offset` of the error says where), or is about another view or unit. Grammar: sonde-diff(1). */
+ * numbers how it came out, borrowed until the next call. SONDE_END: no method of either trace is
+ * called so, and it does not hold. SONDE_E_ARGUMENT: it cannot be read (`offset` of the error says
+ * where), or is about another view or unit. Grammar: sonde-diff(1). */
 int sonde_comparison_test(struct sonde_comparison *comparison, const char *condition,
                           bool *ret_holds, const char **ret_text, struct sonde_error *err);
 

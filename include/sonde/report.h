@@ -23,7 +23,7 @@ struct sonde_report_options {
     const char *cpu_record; /**< the CPU record; NULL: the trace's name with ".cpu" */
 };
 
-/** Everything read from one trace; opaque. */
+/** Everything read from one trace; opaque. For one thread at a time, also to write it. */
 struct sonde_report;
 
 /** Reads a trace, twice over, in bounded memory. A damaged or cut one gives all that is intact. The
@@ -49,8 +49,8 @@ struct sonde_report_show {
     size_t size;          /**< sizeof(struct sonde_report_show) */
     int format;           /**< enum sonde_report_format */
     const char *sections; /**< "cpu,gc,...": those only; NULL: all that the trace has */
-    int view;             /**< of the method lists: enum sonde_view; -1: CPU, else wall time */
-    uint32_t count;       /**< rows of each list; 0: 15 */
+    const char *view;    /**< of the method lists: "cpu", "alloc", ...; NULL: CPU, else wall time */
+    uint32_t count;      /**< rows of each list; 0: 15 */
     const char *method;  /**< callers and callees of this one (a part of its name, or * patterns) */
     bool with_tree;      /**< the call tree as well */
     bool has_colour;     /**< text: ANSI styles */
@@ -58,7 +58,8 @@ struct sonde_report_show {
     bool with_framework; /**< text: inclusive lists hold the framework's methods too */
 };
 
-/** Writes it. */
+/** Writes it. `show` may be NULL. SONDE_E_ARGUMENT: there is no such section or view;
+ * SONDE_E_NOT_FOUND: the trace has nothing for that view. */
 int sonde_report_write(const struct sonde_report *report, const struct sonde_report_show *show,
                        sonde_write_fn *write, void *user, struct sonde_error *err);
 

@@ -1,5 +1,16 @@
 /** @file
- * libsonde: everything in one include. */
+ * libsonde: everything in one include.
+ *
+ * Structs of options begin with their `size`: set it to sizeof and zero what you do not want to
+ * set. So a program keeps working with a library of another version. What an older header does not
+ * have is at its default; what a newer one has and the library does not know must be zero, else the
+ * call fails with SONDE_E_ARGUMENT, as it does when `size` was not set. NULL in the place of
+ * options means that all are at their defaults. Structs that the library fills in keep their size
+ * as long as it is called libsonde.so.0.
+ *
+ * Any thread may call anything, but only one at a time with the same object: a tracer, a
+ * subscription, a profile, a comparison, a report (also to read or to write it). Nothing is shared
+ * between objects, but for a comparison and the profiles that it compares. */
 #ifndef SONDE_SONDE_H
 #define SONDE_SONDE_H
 

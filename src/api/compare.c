@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "api/condition.h"
+#include "api/options_in.h"
 #include "api/profile_internal.h"
 #include "base/array.h"
 #include "base/buf.h"
@@ -409,14 +410,14 @@ static void describe(struct sonde_comparison *comparison, const struct sn_condit
     sn_buf_text(text, " after");
     double grown = growth(values[0], values[1]);
     if (isfinite(grown))
-        sn_buf_format(text, " (%s%s%%)", grown > 0 ? "+" : "",
+        sn_buf_format(text, " (%s%s %%)", grown > 0 ? "+" : "",
                       sn_text_real(round(grown * 10) / 10, digits));
     else
         sn_buf_text(text, " (new)");
     if (condition->unit == SN_CONDITION_POINTS || !condition->is_change) {
         for (int i = 0; i < SIDES; i++)
             sn_buf_format(
-                text, i ? " and %s%%" : "; %s%%",
+                text, i ? " and %s %%" : "; %s %%",
                 sn_text_real(round(share(values[i], all_of(&comparison->sides[i])) * 10) / 10,
                              digits));
         sn_buf_text(text, " of all");
@@ -443,29 +444,49 @@ int sonde_comparison_test(struct sonde_comparison *comparison, const char *condi
     *ret_holds = is_matched &&
                  sn_condition_holds(&parsed, number_of(&parsed, comparison, values[0], values[1]));
     *ret_text = sn_buf_string(&comparison->text);
-    return SONDE_OK;
+    return is_matched ? SONDE_OK : SONDE_END;
 }
 
 /* --- the page --- */
 
-int sonde_comparison_write_html(const struct sonde_comparison *comparison, const char *title,
-                                sonde_write_fn *write, void *user, struct sonde_error *err)
+static struct sn_diff_outcome *copy_outcomes(const struct sonde_page_options *options)
+{
+    struct sn_diff_outcome *outcomes = calloc(options->outcome_count + 1, sizeof(*outcomes));
+    for (size_t i = 0; outcomes && i < options->outcome_count; i++)
+        outcomes[i] = (struct sn_diff_outcome){.condition = options->outcomes[i].condition,
+                                               .text = options->outcomes[i].text,
+                                               .holds = options->outcomes[i].holds};
+    return outcomes;
+}
+
+int sonde_comparison_write_html(const struct sonde_comparison *comparison,
+                                const struct sonde_page_options *options, sonde_write_fn *write,
+                                void *user, struct sonde_error *err)
 {
     SN_AUTO(sn_profile_free) struct sn_profile *nothing = NULL; /* what a missing side looks like */
-    int rc = sn_profile_new(NULL, 0, &nothing, err);
+    SN_AUTO(sn_free) struct sn_diff_outcome *outcomes = NULL;
+    struct sonde_page_options asked;
+    int rc = sn_options_in(options, &asked, sizeof(asked), "page options", err);
+    if (rc == SONDE_OK)
+        rc = sn_profile_new(NULL, 0, &nothing, err);
     if (rc != SONDE_OK)
         return rc;
+    outcomes = copy_outcomes(&asked);
+    if (!outcomes)
+        return sn_fail(err, SONDE_E_NOMEM, 0, "no memory for a page");
     const struct sonde_profile *before = comparison->sides[0].profile;
     const struct sonde_profile *after = comparison->sides[1].profile;
     const struct sn_diff_html_options how = {
         .title_before = before ? before->title : "nothing",
-        .title_after = title   ? title
-                       : after ? after->title
-                               : "nothing",
+        .title_after = after ? after->title : "nothing",
+        .title = asked.title,
         .view = sn_view_title(comparison->view),
         .column = sn_view_column(comparison->view),
         .duration_before_ns = before ? before->duration_ns : 0,
         .duration_after_ns = after ? after->duration_ns : 0,
+        .summary = asked.summary,
+        .outcomes = outcomes,
+        .outcome_count = asked.outcome_count,
     };
     struct sn_writer writer = {.write = write, .user = user};
     SN_AUTO(sn_stream_done) struct sn_stream stream;

@@ -6,6 +6,7 @@
 #include <strings.h>
 #include <sys/stat.h>
 
+#include "api/options_in.h"
 #include "api/profile_internal.h"
 #include "api/walk.h"
 #include "base/err.h"
@@ -16,6 +17,17 @@
 #include "model/event.h"
 #include "model/schema.h"
 #include "sink/archive/nettrace_archive.h"
+
+/* Reads the trace to its end. Damage is told as a cut is: all that is intact was written. */
+static int run_to_end(struct sn_walk *walk, struct sonde_error *err)
+{
+    int rc = sn_walk_run(walk, NULL, NULL, err);
+    if (rc != SONDE_OK || !sn_walk_counters(walk).damages)
+        return rc;
+    return sn_fail(err, SONDE_E_TRUNCATED, 0,
+                   "'%s' is damaged, 'sonde report' says where; the rest was converted",
+                   walk->path);
+}
 
 /* --- NDJSON --- */
 
@@ -79,9 +91,7 @@ static struct line_sink *new_lines(const struct sn_walk *walk,
         return NULL;
     lines->sink.ops = &line_ops;
     lines->walk = walk;
-    if (options) /* a caller built against an older header has fewer members: the rest is zero */
-        memcpy(&lines->options, options,
-               options->size < sizeof(*options) ? options->size : sizeof(*options));
+    lines->options = *options;
     sn_stream_init(&lines->stream, sn_writer_write, &lines->writer);
     sn_event_json_init(&lines->json, lines->options.no_stacks);
     return lines;
@@ -90,16 +100,20 @@ static struct line_sink *new_lines(const struct sn_walk *walk,
 int sonde_convert_ndjson(const char *path, const struct sonde_ndjson_options *options,
                          sonde_write_fn *write, void *user, struct sonde_error *err)
 {
-    SN_AUTO(sn_walk_done) struct sn_walk walk;
-    int rc = sn_walk_init(&walk, path, err);
+    struct sonde_ndjson_options asked;
+    int rc = sn_options_in(options, &asked, sizeof(asked), "NDJSON options", err);
     if (rc != SONDE_OK)
         return rc;
-    struct line_sink *lines = new_lines(&walk, options);
+    SN_AUTO(sn_walk_done) struct sn_walk walk;
+    rc = sn_walk_init(&walk, path, err);
+    if (rc != SONDE_OK)
+        return rc;
+    struct line_sink *lines = new_lines(&walk, &asked);
     if (!lines)
         return sn_fail(err, SONDE_E_NOMEM, 0, "no memory for a conversion");
     lines->writer = (struct sn_writer){.write = write, .user = user};
     rc = sn_walk_subscribe(&walk, &sn_everything, &lines->sink, false, err);
-    return rc == SONDE_OK ? sn_walk_run(&walk, NULL, NULL, err) : rc;
+    return rc == SONDE_OK ? run_to_end(&walk, err) : rc;
 }
 
 /* --- NetTrace --- */
@@ -162,7 +176,7 @@ static int write_copy(const char *path, uint32_t version, const char *output,
     *copy = (struct copy_sink){
         .sink.ops = &copy_ops, .walk = &walk, .version = version, .output = output};
     rc = sn_walk_subscribe(&walk, &sn_everything, &copy->sink, false, err);
-    return rc == SONDE_OK ? sn_walk_run(&walk, NULL, NULL, err) : rc;
+    return rc == SONDE_OK ? run_to_end(&walk, err) : rc;
 }
 
 static bool is_same_file(const char *path, const char *other)

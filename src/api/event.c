@@ -10,7 +10,6 @@
 /* 100 ns from 1601 to 1970. */
 #define UNIX_EPOCH_TICKS 116444736000000000ll
 #define NS_PER_TICK      100ll
-#define NS_PER_SECOND    1000000000u
 
 /* No converted byte needs more than four, its text's zero included. */
 #define TEXT_ROOM 4u
@@ -21,9 +20,8 @@ static uint64_t utc_of(const struct sn_trace_info *info, uint64_t time_ns)
 {
     if (!info || !info->start_utc_ns || !info->ticks_per_second)
         return 0;
-    __extension__ unsigned __int128 wide = (unsigned __int128)info->start_ticks * NS_PER_SECOND;
-    uint64_t start_ns = (uint64_t)(wide / info->ticks_per_second);
-    return info->start_utc_ns + (time_ns - start_ns); /* wraps as it should for what came before */
+    /* Wraps as it should for what came before. */
+    return info->start_utc_ns + (time_ns - sn_trace_info_start_ns(info));
 }
 
 void sonde_event_info(const struct sonde_event *event, struct sonde_event_info *ret_info)

@@ -2,6 +2,7 @@
 #include <string.h>
 
 #include "api/event_internal.h"
+#include "api/options_in.h"
 #include "api/walk.h"
 #include "base/err.h"
 
@@ -11,19 +12,6 @@ struct reading {
     void *user;
     int answer; /* the last one of `take` */
 };
-
-static int read_options(const struct sonde_read_options *given,
-                        struct sonde_read_options *ret_options, struct sonde_error *err)
-{
-    *ret_options = (struct sonde_read_options){0};
-    if (!given)
-        return SONDE_OK;
-    if (given->size < sizeof(size_t) || given->size > sizeof(*given))
-        return sn_fail(err, SONDE_E_ARGUMENT, 0,
-                       "options for reading events are of another version of this library");
-    memcpy(ret_options, given, given->size);
-    return SONDE_OK;
-}
 
 static const struct sn_trace_info *file_info(const void *walk)
 {
@@ -74,7 +62,7 @@ int sonde_file_read(const char *path, const struct sonde_read_options *options,
     struct reading reading = {.take = take, .user = user};
     struct sonde_error cause = {0};
     struct sn_walk walk;
-    int rc = read_options(options, &reading.options, err);
+    int rc = sn_options_in(options, &reading.options, sizeof(reading.options), "read options", err);
     if (rc == SONDE_OK)
         rc = sn_walk_init(&walk, path, err);
     if (rc != SONDE_OK)

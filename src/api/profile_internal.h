@@ -31,6 +31,7 @@ static inline void sonde_profile_free_auto(struct sonde_profile **slot)
 const struct sn_profile *sn_view_profile(const struct sn_report *report, int view);
 const char *sn_view_title(int view);
 const char *sn_view_column(int view);
+bool sn_view_needs_cpu(const char *name);
 
 /* A public write function behind an sn_write_fn, whose user it is. */
 struct sn_writer {

@@ -1,9 +1,11 @@
 /* Profiles for other programs: a view of one topic of a report. */
 #include "sonde/profile.h"
 
+#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "api/options_in.h"
 #include "api/profile_internal.h"
 #include "api/read_report.h"
 #include "base/err.h"
@@ -50,6 +52,12 @@ int sonde_view_find(const char *name)
 const char *sn_view_title(int view)
 {
     return views[view].title;
+}
+
+bool sn_view_needs_cpu(const char *name)
+{
+    int view = sonde_view_find(name);
+    return view >= 0 && views[view].needs_cpu;
 }
 
 const char *sn_view_column(int view)
@@ -109,18 +117,13 @@ static int build_sums(struct sonde_profile *profile, struct sonde_error *err)
     return SONDE_OK;
 }
 
-static void take_options(const struct sonde_profile_options *from, struct sonde_profile_options *to)
-{
-    *to = (struct sonde_profile_options){0};
-    if (from)
-        memcpy(to, from, from->size < sizeof(*to) ? from->size : sizeof(*to));
-}
-
 int sonde_profile_read(const char *path, const struct sonde_profile_options *options,
                        struct sonde_profile **ret_profile, struct sonde_error *err)
 {
     struct sonde_profile_options asked;
-    take_options(options, &asked);
+    int rc = sn_options_in(options, &asked, sizeof(asked), "profile options", err);
+    if (rc != SONDE_OK)
+        return rc;
     if (asked.view < 0 || asked.view >= SONDE_VIEW_COUNT)
         return sn_fail(err, SONDE_E_ARGUMENT, 0, "there is no view number %d", asked.view);
     SN_AUTO(sn_report_free) struct sn_report *report = NULL;
@@ -130,7 +133,7 @@ int sonde_profile_read(const char *path, const struct sonde_profile_options *opt
                                                                  : views[asked.view].topic,
                                             .with_lines = asked.with_lines,
                                             .cpu_record = asked.cpu_record};
-    int rc = sn_read_report(path, &reading, &report, &end, err);
+    rc = sn_read_report(path, &reading, &report, &end, err);
     if (rc != SONDE_OK)
         return rc;
     if (!sn_view_profile(report, asked.view))
@@ -149,7 +152,12 @@ int sonde_profile_read(const char *path, const struct sonde_profile_options *opt
     profile->lost_count = end.lost_count;
     profile->has_cpu = report->cpu_truth == SN_CPU_KNOWN;
     profile->duration_ns = report->duration_ns;
-    profile->data->start_utc_ns = end.start_utc_ns;
+    if (!profile->data->end_ns) { /* without a timeline of its own it is as long as the trace */
+        profile->data->start_ns = report->first_ns;
+        profile->data->end_ns = report->first_ns + report->duration_ns;
+    }
+    profile->data->start_utc_ns =
+        end.start_utc_ns + (profile->data->start_ns - report->first_ns); /* wraps as it should */
     rc = build_sums(profile, err);
     if (rc != SONDE_OK)
         return rc;
@@ -180,6 +188,11 @@ bool sonde_profile_is_partial(const struct sonde_profile *profile)
 uint64_t sonde_profile_lost_count(const struct sonde_profile *profile)
 {
     return profile->lost_count;
+}
+
+uint64_t sonde_profile_dropped_count(const struct sonde_profile *profile)
+{
+    return profile->data->dropped_count;
 }
 
 const char *sonde_profile_unit(const struct sonde_profile *profile)
@@ -260,14 +273,22 @@ bool sonde_profile_thread(const struct sonde_profile *profile, size_t index,
 
 #define FORMAT_MAX 16u
 
+static struct sonde_format formats[FORMAT_MAX]; /* filled once, whoever asks first */
+static size_t format_count;
+
+static void list_formats(void)
+{
+    for (const struct sn_format *format = sn_formats; format->name && format_count < FORMAT_MAX;
+         format++)
+        formats[format_count++] = (struct sonde_format){
+            .name = format->name, .extension = format->extension, .summary = format->summary};
+}
+
 const struct sonde_format *sonde_formats(size_t *ret_count)
 {
-    static struct sonde_format formats[FORMAT_MAX]; /* the same each time it is filled */
-    size_t count = 0;
-    for (const struct sn_format *format = sn_formats; format->name && count < FORMAT_MAX; format++)
-        formats[count++] = (struct sonde_format){
-            .name = format->name, .extension = format->extension, .summary = format->summary};
-    *ret_count = count;
+    static pthread_once_t once = PTHREAD_ONCE_INIT;
+    (void)pthread_once(&once, list_formats);
+    *ret_count = format_count;
     return formats;
 }
 
@@ -293,9 +314,10 @@ int sonde_profile_write(const struct sonde_profile *profile, const char *format,
     const struct sn_format *chosen = sn_format_find(format);
     if (!chosen)
         return sn_fail(err, SONDE_E_ARGUMENT, 0, "there is no format '%.64s'", format);
-    struct sonde_write_options asked = {0};
-    if (options)
-        memcpy(&asked, options, options->size < sizeof(asked) ? options->size : sizeof(asked));
+    struct sonde_write_options asked;
+    int rc = sn_options_in(options, &asked, sizeof(asked), "write options", err);
+    if (rc != SONDE_OK)
+        return rc;
     const struct sn_format_options how = {.column = profile->column,
                                           .title = asked.title ? asked.title : profile->title,
                                           .full_names = asked.full_names,

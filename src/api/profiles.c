@@ -109,8 +109,9 @@ static const struct sonde_provider threadpool[] = {
     {"System.Diagnostics.Eventing.FrameworkEventSource", 0x2, VERBOSE, NULL, NULL, 0, false},
 };
 static const struct sonde_provider async[] = {
-    {TASKS, TASK_TRANSFER | TASK_EVENTS | TASK_CAUSALITY | TASK_STOPS | ACTIVITY_FLOW, INFO, NULL,
-     NULL, 0, false},
+    /* verbose: only there the ends of waits are told */
+    {TASKS, TASK_TRANSFER | TASK_EVENTS | TASK_CAUSALITY | TASK_STOPS | ACTIVITY_FLOW, VERBOSE,
+     NULL, NULL, 0, false},
 };
 static const struct sonde_provider jit[] = {
     {RUNTIME, JIT | TIERING | LOOKUPS, VERBOSE, NULL, NULL, 0, false},

@@ -236,6 +236,7 @@ int sn_read_report(const char *path, const struct sn_read_options *options,
     rc = read_topics(path, options->topic, &context, err);
     if (rc != SONDE_OK)
         return rc;
+    sn_report_settle(report);
     *ret_report = SN_TAKE(report);
     return SONDE_OK;
 }

@@ -1,10 +1,12 @@
 /* Reports for other programs: a trace read once over, shown in any way and any number of times. */
 #include "sonde/report.h"
 
+#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "api/file_summary.h"
+#include "api/options_in.h"
 #include "api/profile_internal.h"
 #include "api/read_report.h"
 #include "base/err.h"
@@ -82,13 +84,14 @@ static int take_facts(struct sonde_report *report, struct sonde_error *err)
 int sonde_report_read(const char *path, const struct sonde_report_options *options,
                       struct sonde_report **ret_report, struct sonde_error *err)
 {
-    struct sonde_report_options asked = {0};
-    if (options)
-        memcpy(&asked, options, options->size < sizeof(asked) ? options->size : sizeof(asked));
+    struct sonde_report_options asked;
+    int rc = sn_options_in(options, &asked, sizeof(asked), "report options", err);
+    if (rc != SONDE_OK)
+        return rc;
     SN_AUTO(sonde_report_free) struct sonde_report *report = calloc(1, sizeof(*report));
     if (!report || !(report->path = strdup(path)))
         return sn_fail(err, SONDE_E_NOMEM, 0, "no memory for a report");
-    int rc = sn_summary_new(&report->summary, err);
+    rc = sn_summary_new(&report->summary, err);
     if (rc != SONDE_OK)
         return rc;
     struct sn_read_end end;
@@ -123,14 +126,21 @@ const struct sonde_summary *sonde_report_summary(const struct sonde_report *repo
 
 /* --- showing --- */
 
+#define SECTION_MAX 32u
+
+static const char *section_names[SECTION_MAX + 1]; /* filled once, whoever asks first */
+
+static void fill_section_names(void)
+{
+    for (size_t i = 0; i < SECTION_MAX && sn_report_sections[i].name; i++)
+        section_names[i] = sn_report_sections[i].name;
+}
+
 const char *const *sonde_report_sections(void)
 {
-    static const char *names[32]; /* the same each time it is filled */
-    size_t count = 0;
-    for (const struct sn_report_section *section = sn_report_sections;
-         section->name && count < sizeof(names) / sizeof(*names) - 1; section++)
-        names[count++] = section->name;
-    return names;
+    static pthread_once_t once = PTHREAD_ONCE_INIT;
+    (void)pthread_once(&once, fill_section_names);
+    return section_names;
 }
 
 static bool is_section(const char *name, size_t size)
@@ -180,11 +190,10 @@ static void list_views(const struct sonde_report *report, struct sn_report_show 
 }
 
 /* Which view the lists of methods are of: the one asked for, else CPU, else wall time. */
-static int choose_view(struct sn_report_show *show, int asked, struct sonde_error *err)
+static int choose_view(struct sn_report_show *show, const char *name, struct sonde_error *err)
 {
-    const char *name = asked >= 0 ? sonde_view_name(asked) : NULL;
-    if (asked >= 0 && !name)
-        return sn_fail(err, SONDE_E_ARGUMENT, 0, "there is no view number %d", asked);
+    if (name && sonde_view_find(name) < 0)
+        return sn_fail(err, SONDE_E_ARGUMENT, 0, "there is no view '%.64s'", name);
     show->primary = -1;
     for (size_t i = 0; i < show->view_count && show->primary < 0; i++) {
         if (name ? strcmp(show->views[i].name, name) == 0
@@ -194,7 +203,7 @@ static int choose_view(struct sn_report_show *show, int asked, struct sonde_erro
     }
     if (name && show->primary < 0)
         return sn_fail(err, SONDE_E_NOT_FOUND, 0, "the trace has nothing for the view '%s'%s", name,
-                       show->report->cpu_truth == SN_CPU_NO_RECORD
+                       sn_view_needs_cpu(name) && show->report->cpu_truth == SN_CPU_NO_RECORD
                            ? ": there is no CPU record beside it"
                            : "");
     return SONDE_OK;
@@ -203,9 +212,10 @@ static int choose_view(struct sn_report_show *show, int asked, struct sonde_erro
 int sonde_report_write(const struct sonde_report *report, const struct sonde_report_show *show,
                        sonde_write_fn *write, void *user, struct sonde_error *err)
 {
-    struct sonde_report_show asked = {.view = -1};
-    if (show)
-        memcpy(&asked, show, show->size < sizeof(asked) ? show->size : sizeof(asked));
+    struct sonde_report_show asked;
+    int rc = sn_options_in(show, &asked, sizeof(asked), "show options", err);
+    if (rc != SONDE_OK)
+        return rc;
     struct sn_report_show shown = {.report = report->report,
                                    .file = &report->file,
                                    .sections = asked.sections,
@@ -214,7 +224,7 @@ int sonde_report_write(const struct sonde_report *report, const struct sonde_rep
                                    .with_tree = asked.with_tree,
                                    .with_framework = asked.with_framework};
     list_views(report, &shown);
-    int rc = check_sections(asked.sections, err);
+    rc = check_sections(asked.sections, err);
     if (rc == SONDE_OK)
         rc = choose_view(&shown, asked.view, err);
     if (rc != SONDE_OK)

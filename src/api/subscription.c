@@ -4,6 +4,7 @@
 
 #include "api/event_internal.h"
 #include "api/opening.h"
+#include "api/options_in.h"
 #include "base/arena.h"
 #include "base/err.h"
 #include "base/loop.h"
@@ -36,11 +37,9 @@ struct sonde_subscription {
 static int read_options(const struct sonde_subscribe_options *given,
                         struct sonde_subscribe_options *ret_options, struct sonde_error *err)
 {
-    *ret_options = (struct sonde_subscribe_options){0};
-    if (given->size < sizeof(size_t) || given->size > sizeof(*given))
-        return sn_fail(err, SONDE_E_ARGUMENT, 0,
-                       "options for subscribing are of another version of this library");
-    memcpy(ret_options, given, given->size);
+    int rc = sn_options_in(given, ret_options, sizeof(*ret_options), "subscribe options", err);
+    if (rc != SONDE_OK)
+        return rc;
     if (!ret_options->provider_count)
         return sn_fail(err, SONDE_E_ARGUMENT, 0, "a subscription needs at least one provider");
     return SONDE_OK;
@@ -243,16 +242,20 @@ static void tend(struct sonde_subscription *subscription)
 
 int sonde_subscription_turn(struct sonde_subscription *subscription, struct sonde_error *err)
 {
-    int rc = SONDE_OK;
     if (!subscription->is_over) {
         subscription->is_turning = true;
-        rc = sn_loop_turn(subscription->loop, 0, err);
+        int rc = sn_loop_turn(subscription->loop, 0, &subscription->err);
         sn_road_settle(subscription->road);
         subscription->is_turning = false;
-        tend(subscription);
+        if (rc == SONDE_OK) {
+            tend(subscription);
+        } else {
+            subscription->status = rc;
+            subscription->is_over = true;
+        }
     }
-    if (rc != SONDE_OK || !subscription->is_over)
-        return rc;
+    if (!subscription->is_over)
+        return SONDE_OK;
     if (err && subscription->status < 0)
         *err = subscription->err;
     return subscription->status;

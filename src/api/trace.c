@@ -7,6 +7,7 @@
 #include "api/cpu_record.h"
 #include "api/launch.h"
 #include "api/opening.h"
+#include "api/options_in.h"
 #include "api/stop_condition.h"
 #include "api/trace_output.h"
 #include "base/clock.h"
@@ -219,16 +220,12 @@ static int start_trace(struct sonde_tracer *tracer, struct sn_trace *trace,
     return rc;
 }
 
-/* Options of an older or newer caller: what it does not know is zero, what we do not know is
- * refused. */
 static int read_options(const struct sonde_trace_options *given,
                         struct sonde_trace_options *ret_options, struct sonde_error *err)
 {
-    *ret_options = (struct sonde_trace_options){0};
-    if (given->size < sizeof(size_t) || given->size > sizeof(*given))
-        return sn_fail(err, SONDE_E_ARGUMENT, 0,
-                       "trace options are of another version of this library");
-    memcpy(ret_options, given, given->size);
+    int rc = sn_options_in(given, ret_options, sizeof(*ret_options), "trace options", err);
+    if (rc != SONDE_OK)
+        return rc;
     if (!ret_options->output)
         return sn_fail(err, SONDE_E_ARGUMENT, 0, "a trace needs a file to go to");
     if (!ret_options->provider_count)
@@ -256,10 +253,7 @@ int sn_tracer_add_route(struct sonde_tracer *tracer, const struct sn_ipc_route *
     trace->pid = (uint32_t)route->target.pid;
     trace->launch = launch;
     trace->stop_cause = "";
-    struct sonde_trace_options known;
-    int rc = read_options(options, &known, err);
-    if (rc == SONDE_OK)
-        rc = start_trace(tracer, trace, &known, err);
+    int rc = start_trace(tracer, trace, options, err);
     if (rc != SONDE_OK) {
         free_trace(trace);
         return rc;
@@ -271,12 +265,15 @@ int sn_tracer_add_route(struct sonde_tracer *tracer, const struct sn_ipc_route *
 int sonde_tracer_add(struct sonde_tracer *tracer, uint32_t pid,
                      const struct sonde_trace_options *options, struct sonde_error *err)
 {
+    struct sonde_trace_options known;
+    int rc = read_options(options, &known, err);
     struct sn_ipc_target target;
-    int rc = sn_ipc_target_of_pid((int)pid, &target, err);
+    if (rc == SONDE_OK)
+        rc = sn_ipc_target_of_pid((int)pid, &target, err);
     if (rc != SONDE_OK)
         return rc;
     struct sn_ipc_route route = sn_ipc_route_to(&target);
-    return sn_tracer_add_route(tracer, &route, options, NULL, err);
+    return sn_tracer_add_route(tracer, &route, &known, NULL, err);
 }
 
 int sonde_tracer_launch(struct sonde_tracer *tracer, char *const argv[],

@@ -15,7 +15,8 @@
 #include "sonde/convert.h"
 #include "sonde/profile.h"
 
-#define NAME_LIMIT 4096u
+#define NAME_LIMIT    4096u
+#define NETTRACE_NEXT "'sonde report', PerfView and Visual Studio read it"
 
 struct arguments {
     const char *format;
@@ -35,9 +36,9 @@ static const struct sn_option options[] = {
     {'f', "format", SN_OPTION_TEXT, offsetof(struct arguments, format), "FORMAT",
      "speedscope, pprof, chrome, collapsed, html, ndjson or nettrace"},
     {'o', "output", SN_OPTION_TEXT, offsetof(struct arguments, output), "FILE",
-     "where to write it, - for standard output; default the trace's name"},
+     "where to write it, - for standard output; default: as the trace"},
     {0, "view", SN_OPTION_TEXT, offsetof(struct arguments, view), "VIEW",
-     "cpu (default), wall, wait, alloc, exceptions, contention or samples"},
+     "cpu wall wait alloc exceptions contention samples thread-time"},
     {0, "full-names", SN_OPTION_FLAG, offsetof(struct arguments, full_names), NULL,
      "Module!Namespace.Type.Method(arguments), as the runtime has it"},
     {0, "merge-threads", SN_OPTION_FLAG, offsetof(struct arguments, merge_threads), NULL,
@@ -66,10 +67,11 @@ struct target {
     const char *next;
 };
 
-/* The events themselves; everything else is a profile. */
+/* The events themselves; everything else is a profile. A format may have several endings. */
 static const struct target event_targets[] = {
     {"ndjson", "ndjson", "one JSON object a line, for jq, DuckDB or pandas"},
-    {"nettrace", "6.nettrace", "'sonde report', PerfView and Visual Studio read it"},
+    {"nettrace", "6.nettrace", NETTRACE_NEXT},
+    {"nettrace", "4.nettrace", NETTRACE_NEXT},
 };
 
 static const char *next_step(const char *format)
@@ -123,8 +125,6 @@ static bool find_target(const struct arguments *arguments, struct target *ret_ta
     return false;
 }
 
-/* --- doing it --- */
-
 struct job {
     const struct arguments *arguments;
     struct target target;
@@ -132,8 +132,61 @@ struct job {
     const char *path; /* of the output */
     struct sn_out_file file;
     struct sonde_error *err;
+    uint64_t version;    /* of a copy */
     uint64_t lost_count; /* told at the end */
+    uint64_t dropped_count;
 };
+
+/* A copy is called after its version. */
+static void set_version(struct job *job)
+{
+    bool is_four = strcmp(job->target.extension, "4.nettrace") == 0;
+    job->version = job->arguments->version ? job->arguments->version : is_four ? 4 : 6;
+    if (job->version == 4 && strcmp(job->target.name, "nettrace") == 0)
+        job->target.extension = "4.nettrace";
+}
+
+/* --- options that would have no effect --- */
+
+enum {
+    FOR_PROFILES = 1,
+    FOR_NDJSON = 2,
+    FOR_NETTRACE = 4,
+};
+
+static int kind_of(const char *format)
+{
+    if (strcmp(format, "ndjson") == 0)
+        return FOR_NDJSON;
+    return strcmp(format, "nettrace") == 0 ? FOR_NETTRACE : FOR_PROFILES;
+}
+
+static int check_effects(const struct arguments *given, const char *format, struct sonde_error *err)
+{
+    const struct {
+        const char *name;
+        bool is_given;
+        int kinds;
+    } uses[] = {
+        {"view", given->view != NULL, FOR_PROFILES},
+        {"full-names", given->full_names, FOR_PROFILES},
+        {"merge-threads", given->merge_threads, FOR_PROFILES},
+        {"lines", given->lines, FOR_PROFILES},
+        {"cpu-record", given->cpu_record != NULL, FOR_PROFILES},
+        {"provider", given->provider != NULL, FOR_NDJSON},
+        {"event", given->event != NULL, FOR_NDJSON},
+        {"no-stacks", given->no_stacks, FOR_NDJSON},
+        {"nettrace-version", given->version != 0, FOR_NETTRACE},
+    };
+    for (size_t i = 0; i < sizeof(uses) / sizeof(*uses); i++) {
+        if (uses[i].is_given && !(uses[i].kinds & kind_of(format)))
+            return sn_fail(err, SONDE_E_ARGUMENT, 0, "--%s has no effect on the format %s",
+                           uses[i].name, format);
+    }
+    return SONDE_OK;
+}
+
+/* --- doing it --- */
 
 static int write_piece(void *user, const void *bytes, size_t size)
 {
@@ -143,7 +196,8 @@ static int write_piece(void *user, const void *bytes, size_t size)
 
 static int open_output(struct job *job)
 {
-    return sn_out_file_open(&job->file, job->path, job->input, job->err);
+    const char *const inputs[] = {job->input, job->arguments->cpu_record, NULL};
+    return sn_out_file_open(&job->file, job->path, inputs, job->err);
 }
 
 static int convert_ndjson(struct job *job)
@@ -158,14 +212,12 @@ static int convert_ndjson(struct job *job)
 
 static int convert_nettrace(struct job *job)
 {
-    uint64_t version = job->arguments->version ? job->arguments->version : 6;
-    if (strcmp(job->path, "-") == 0)
-        return sn_fail(job->err, SONDE_E_ARGUMENT, 0, "nettrace needs a file; give one with -o");
+    uint32_t version = job->version > UINT32_MAX ? 0 : (uint32_t)job->version;
     int rc = open_output(job);
-    if (rc == SONDE_OK)
-        rc = sonde_convert_nettrace(job->input, version > UINT32_MAX ? 0 : (uint32_t)version,
-                                    sn_out_file_name(&job->file), job->err);
-    return rc;
+    const char *name = sn_out_file_name(&job->file);
+    if (rc == SONDE_OK && !name)
+        return sn_fail(job->err, SONDE_E_ARGUMENT, 0, "nettrace needs a file; give one with -o");
+    return rc == SONDE_OK ? sonde_convert_nettrace(job->input, version, name, job->err) : rc;
 }
 
 static void say(const char *text)
@@ -238,13 +290,16 @@ static int convert_profile(struct job *job)
         rc = open_output(job);
     if (rc == SONDE_OK)
         rc = sonde_profile_write(profile, job->target.name, &how, write_piece, job, job->err);
-    job->lost_count = profile ? sonde_profile_lost_count(profile) : 0;
-    if (rc == SONDE_OK && sonde_profile_is_partial(profile))
+    if (rc != SONDE_OK)
+        return rc;
+    job->lost_count = sonde_profile_lost_count(profile);
+    job->dropped_count = sonde_profile_dropped_count(profile);
+    if (sonde_profile_is_partial(profile))
         return sn_fail(
             job->err, SONDE_E_TRUNCATED, 0,
             "'%s' is not whole, 'sonde report' says what is missing; the rest was converted",
             job->input);
-    return rc;
+    return SONDE_OK;
 }
 
 static int convert(struct job *job)
@@ -262,10 +317,18 @@ static void say_what_was_written(const struct job *job)
     sn_terminal_put(stderr, SN_STYLE_BOLD, job->path);
     (void)fprintf(stderr, "%s%s\n", job->target.next ? ": " : "",
                   job->target.next ? job->target.next : "");
+}
+
+/* What is not in the result although the trace is read to its end. */
+static void say_what_is_missing(const struct job *job)
+{
     char number[32];
     if (job->lost_count)
         (void)fprintf(stderr, "the trace lacks %s events that the runtime had no room for\n",
                       sn_text_count(job->lost_count, number));
+    if (job->dropped_count)
+        (void)fprintf(stderr, "%s additions were over a ceiling of sonde's and are left out\n",
+                      sn_text_count(job->dropped_count, number));
 }
 
 static int finish(struct job *job, int rc)
@@ -275,9 +338,12 @@ static int finish(struct job *job, int rc)
     if (is_written && sn_out_file_finish(&job->file, &err) != SONDE_OK)
         return sn_command_fail(&err);
     int code = rc == SONDE_OK ? SN_EXIT_DONE : sn_command_fail(job->err);
-    if (is_written && strcmp(job->path, "-") != 0)
+    if (!is_written)
+        return code;
+    if (strcmp(job->path, "-") != 0)
         say_what_was_written(job);
-    return code;
+    say_what_is_missing(job);
+    return code == SN_EXIT_DONE && job->dropped_count ? SN_EXIT_PARTIAL : code;
 }
 
 /* "shop.nettrace" and "speedscope.json" make "shop.speedscope.json". */
@@ -302,7 +368,7 @@ static int check_arguments(const struct arguments *arguments, const struct sn_op
                        arguments->format);
     if (!is_found)
         return sn_fail(err, SONDE_E_ARGUMENT, 0, "which format? give one with --format");
-    return SONDE_OK;
+    return check_effects(arguments, ret_target->name, err);
 }
 
 static int run(const void *given, const struct sn_operands *operands)
@@ -314,6 +380,7 @@ static int run(const void *given, const struct sn_operands *operands)
     SN_AUTO(sn_buf_done) struct sn_buf name = sn_buf_with_limit(NAME_LIMIT);
     job.input = operands->words[0];
     job.path = job.arguments->output;
+    set_version(&job);
     if (!job.path)
         job.path = default_name(&name, job.input, job.target.extension);
     sn_patience_start("converting");

@@ -2,7 +2,6 @@
 #include "cli/commands.h"
 
 #include <string.h>
-#include <sys/stat.h>
 
 #include "base/buf.h"
 #include "base/err.h"
@@ -13,12 +12,15 @@
 #include "cli/out_file.h"
 #include "cli/patience.h"
 #include "cli/terminal.h"
+#include "sonde/file.h"
 #include "sonde/profile.h"
 
 #define OUTPUT_LIMIT  (256u << 20)
+#define LINE_LIMIT    (1u << 20)
 #define DEFAULT_COUNT 10u
+#define RUNTIME       "Microsoft-Windows-DotNETRuntime"
 
-#define NOTHING_TO_COMPARE "neither trace has events"
+#define NOTHING_TO_COMPARE "neither trace has such events"
 
 struct arguments {
     const char *view;
@@ -30,13 +32,13 @@ struct arguments {
 
 static const struct sn_option options[] = {
     {0, "view", SN_OPTION_TEXT, offsetof(struct arguments, view), "VIEW",
-     "cpu, wall, wait, alloc, exceptions, contention or samples; default cpu, else wall"},
+     "cpu wall wait alloc exceptions contention samples thread-time"},
     {0, "count", SN_OPTION_NUMBER, offsetof(struct arguments, count), "N",
      "methods that grew and that shrank, so many each; default 10"},
     {0, "fail-if", SN_OPTION_LIST, offsetof(struct arguments, conditions), "CONDITION",
      "exit with 1 if this holds: 'cpu(Shop.*) > +10%'; may be repeated"},
     {0, "html", SN_OPTION_TEXT, offsetof(struct arguments, html), "FILE",
-     "a page with a flame graph of what grew and shrank, beside the text"},
+     "a page with a flame graph of what grew and shrank, too"},
     {0, "json", SN_OPTION_FLAG, offsetof(struct arguments, json), NULL,
      "one JSON object, with every method"},
     SN_OPTIONS_END,
@@ -50,6 +52,8 @@ struct job {
     struct sonde_profile *profiles[SONDE_VIEW_COUNT][2];
     struct sonde_comparison *comparisons[SONDE_VIEW_COUNT];
     struct sn_diff_condition conditions[SN_OPTION_LIST_MAX];
+    bool is_asked[2];    /* whether the runtime's events were looked for, */
+    bool has_runtime[2]; /* and are there */
     struct sonde_error err;
 };
 
@@ -94,8 +98,8 @@ static int compare(struct job *job, int view)
     for (int side = 0; side < 2 && rc == SONDE_OK; side++)
         rc = read_side(job, view, side);
     if (rc == SONDE_OK && !profiles[0] && !profiles[1])
-        return sn_fail(&job->err, SONDE_E_NOT_FOUND, 0, NOTHING_TO_COMPARE " for the view '%s'",
-                       sonde_view_name(view));
+        return sn_fail(&job->err, SONDE_E_NOT_FOUND, 0,
+                       "neither trace has events for the view '%s'", sonde_view_name(view));
     if (rc == SONDE_OK)
         rc = sonde_compare(profiles[0], profiles[1], &job->comparisons[view], &job->err);
     return rc;
@@ -147,22 +151,66 @@ static int check_conditions(struct job *job)
     return SN_EXIT_DONE;
 }
 
-/* Without any events nothing grew, and a gate on exceptions must let that pass. */
+/* Whether a trace has any events of the runtime: if not even one, they were hardly recorded. */
+static int find_runtime(struct job *job, int side)
+{
+    struct sonde_summary *summary = NULL;
+    const struct sonde_event_kind *kind;
+    if (job->is_asked[side])
+        return SONDE_OK;
+    int rc = sonde_file_summarize(job->paths[side], &summary, &job->err);
+    for (size_t i = 0; rc == SONDE_OK && (kind = sonde_summary_kind(summary, i)); i++)
+        job->has_runtime[side] |= strcmp(kind->provider, RUNTIME) == 0;
+    job->is_asked[side] = rc == SONDE_OK;
+    sonde_summary_free(summary);
+    return rc;
+}
+
+/* Says which trace has nothing to count. That counts as none: nobody can tell a program that threw
+ * nothing from a trace that did not record it, unless it recorded nothing of the kind. */
+static int note_absence(struct job *job, int view, struct sn_diff_condition *condition,
+                        struct sn_buf *outcome)
+{
+    struct sonde_profile *const *profiles = job->profiles[view];
+    int rc = SONDE_OK;
+    for (int side = 0; side < 2 && rc == SONDE_OK; side++) {
+        if (profiles[side])
+            continue;
+        condition->is_absent = true;
+        rc = find_runtime(job, side);
+        if (profiles[!side])
+            sn_buf_format(outcome, "; '%s' has no such events", job->paths[side]);
+        if (rc == SONDE_OK && !job->has_runtime[side]) {
+            condition->is_doubtful = true;
+            sn_buf_format(outcome, "; were they recorded? '%s' has no event of the runtime at all",
+                          job->paths[side]);
+        }
+    }
+    return rc;
+}
+
 static int test_condition(struct job *job, struct sn_diff_condition *condition)
 {
-    const char *outcome = NOTHING_TO_COMPARE;
+    SN_AUTO(sn_buf_done) struct sn_buf outcome = sn_buf_with_limit(LINE_LIMIT);
+    const char *text = NOTHING_TO_COMPARE;
     int view = condition->view < 0 ? job->view : condition->view;
     int rc = compare(job, view);
-    if (rc == SONDE_E_NOT_FOUND && may_be_absent(view) && !job->err.system_error)
+    if (rc == SONDE_E_NOT_FOUND && may_be_absent(view) && !job->err.system_error) {
         job->err = (struct sonde_error){0};
-    else if (rc != SONDE_OK ||
-             sonde_comparison_test(job->comparisons[view], condition->text, &condition->holds,
-                                   &outcome, &job->err) != SONDE_OK)
-        return job->err.status;
-    condition->outcome = strdup(outcome);
-    if (!condition->outcome)
+    } else {
+        if (rc == SONDE_OK)
+            rc = sonde_comparison_test(job->comparisons[view], condition->text, &condition->holds,
+                                       &text, &job->err);
+        if (rc < 0)
+            return rc;
+        condition->is_matched = rc == SONDE_OK;
+    }
+    sn_buf_text(&outcome, text);
+    rc = note_absence(job, view, condition, &outcome);
+    condition->outcome = outcome.failed ? NULL : strdup(sn_buf_string(&outcome));
+    if (rc == SONDE_OK && !condition->outcome)
         return sn_fail(&job->err, SONDE_E_NOMEM, 0, "no memory for a condition");
-    return SONDE_OK;
+    return rc;
 }
 
 static int test_conditions(struct job *job)
@@ -175,16 +223,38 @@ static int test_conditions(struct job *job)
 
 /* --- the outcome --- */
 
+static bool is_whole(const struct sonde_profile *profile)
+{
+    return !profile ||
+           (!sonde_profile_is_partial(profile) && !sonde_profile_dropped_count(profile));
+}
+
 static bool is_partial(const struct job *job)
 {
     for (int view = 0; view < SONDE_VIEW_COUNT; view++) {
-        for (int side = 0; side < 2; side++) {
-            const struct sonde_profile *profile = job->profiles[view][side];
-            if (profile && sonde_profile_is_partial(profile))
-                return true;
-        }
+        if (!is_whole(job->profiles[view][0]) || !is_whole(job->profiles[view][1]))
+            return true;
+    }
+    for (size_t i = 0; i < job->arguments->conditions.count; i++) {
+        if (job->conditions[i].is_doubtful)
+            return true;
     }
     return false;
+}
+
+/* A gate that tests nothing must not look like one that is passed. */
+static void warn_of_conditions(const struct job *job)
+{
+    for (size_t i = 0; i < job->arguments->conditions.count; i++) {
+        const struct sn_diff_condition *condition = &job->conditions[i];
+        if (condition->is_matched && !condition->is_absent)
+            continue;
+        (void)fputs("sonde: warning: ", stderr);
+        sn_terminal_put(stderr, SN_STYLE_WARN, condition->text);
+        (void)fputs(": ", stderr);
+        sn_terminal_put(stderr, SN_STYLE_NONE, condition->outcome);
+        (void)fputc('\n', stderr);
+    }
 }
 
 static int exit_code(const struct job *job)
@@ -212,9 +282,12 @@ static void write_side(struct sn_json *json, const struct sn_diff *diff, int sid
     const struct sonde_profile *profile = diff->profiles[side];
     sn_json_object(json, side ? "after" : "before");
     sn_json_text(json, "file", diff->paths[side]);
+    sn_json_bool(json, "absent", !profile);
     sn_json_bool(json, "partial", profile && sonde_profile_is_partial(profile));
     sn_json_real(json, "durationSeconds",
                  profile ? (double)sonde_profile_duration_ns(profile) / 1e9 : 0);
+    sn_json_u64(json, "lost", profile ? sonde_profile_lost_count(profile) : 0);
+    sn_json_u64(json, "dropped", profile ? sonde_profile_dropped_count(profile) : 0);
     sn_json_u64(json, "total", profile ? sonde_profile_total(profile) : 0);
     sn_json_real(json, "perSecond", rate);
     sn_json_close(json);
@@ -246,6 +319,9 @@ static void write_json(const struct sn_diff *diff, struct sn_buf *out)
     sn_json_object(&json, NULL);
     sn_json_text(&json, "view", sonde_view_name(diff->view));
     sn_json_text(&json, "unit", sn_diff_unit(diff));
+    SN_AUTO(sn_buf_done) struct sn_buf sentence = sn_buf_with_limit(LINE_LIMIT);
+    sn_diff_sentence(diff, &sentence);
+    sn_json_text(&json, "summary", sn_buf_string(&sentence));
     write_side(&json, diff, 0, all.total_before);
     write_side(&json, diff, 1, all.total_after);
     write_methods(&json, diff);
@@ -254,6 +330,8 @@ static void write_json(const struct sn_diff *diff, struct sn_buf *out)
         sn_json_object(&json, NULL);
         sn_json_text(&json, "condition", diff->conditions[i].text);
         sn_json_bool(&json, "holds", diff->conditions[i].holds);
+        sn_json_bool(&json, "matched", diff->conditions[i].is_matched);
+        sn_json_bool(&json, "doubtful", diff->conditions[i].is_doubtful);
         sn_json_text(&json, "outcome", diff->conditions[i].outcome);
         sn_json_close(&json);
     }
@@ -272,24 +350,31 @@ static int write_page(void *user, const void *bytes, size_t size)
     return sn_out_file_write(&page->file, bytes, size, page->err);
 }
 
-static bool is_same_file(const char *left, const char *right)
+static int write_html(struct job *job, struct page *page)
 {
-    struct stat a;
-    struct stat b;
-    return stat(left, &a) == 0 && stat(right, &b) == 0 && a.st_dev == b.st_dev &&
-           a.st_ino == b.st_ino;
+    const struct sn_diff diff = diff_of(job);
+    SN_AUTO(sn_buf_done) struct sn_buf sentence = sn_buf_with_limit(LINE_LIMIT);
+    struct sonde_outcome outcomes[SN_OPTION_LIST_MAX];
+    for (size_t i = 0; i < diff.condition_count; i++)
+        outcomes[i] = (struct sonde_outcome){.condition = diff.conditions[i].text,
+                                             .text = diff.conditions[i].outcome,
+                                             .holds = diff.conditions[i].holds};
+    sn_diff_sentence(&diff, &sentence);
+    const struct sonde_page_options how = {.size = sizeof(how),
+                                           .summary = sn_buf_string(&sentence),
+                                           .outcomes = outcomes,
+                                           .outcome_count = diff.condition_count};
+    return sonde_comparison_write_html(diff.comparison, &how, write_page, page, &job->err);
 }
 
 static int make_page(struct job *job)
 {
     const char *path = job->arguments->html;
     struct page page = {.file.fd = -1, .err = &job->err};
-    if (is_same_file(path, job->paths[0]))
-        return sn_fail(&job->err, SONDE_E_ARGUMENT, 0, "'%s' is one of the traces", path);
-    int rc = sn_out_file_open(&page.file, path, job->paths[1], &job->err);
+    const char *const traces[] = {job->paths[0], job->paths[1], NULL};
+    int rc = sn_out_file_open(&page.file, path, traces, &job->err);
     if (rc == SONDE_OK)
-        rc = sonde_comparison_write_html(job->comparisons[job->view], NULL, write_page, &page,
-                                         &job->err);
+        rc = write_html(job, &page);
     if (rc == SONDE_OK)
         rc = sn_out_file_finish(&page.file, &job->err);
     sn_out_file_close(&page.file);
@@ -301,6 +386,7 @@ static int show(struct job *job)
 {
     const struct sn_diff diff = diff_of(job);
     const char *html = job->arguments->html;
+    warn_of_conditions(job);
     if (html && make_page(job) != SONDE_OK)
         return sn_command_fail(&job->err);
     if (html && strcmp(html, "-") == 0)

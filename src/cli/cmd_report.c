@@ -72,7 +72,7 @@ static int show_of(const struct arguments *arguments, struct sonde_report_show *
                   : arguments->json ? SONDE_REPORT_JSON
                                     : SONDE_REPORT_TEXT,
         .sections = arguments->sections,
-        .view = arguments->view ? sonde_view_find(arguments->view) : -1,
+        .view = arguments->view,
         .count = arguments->count > UINT32_MAX ? UINT32_MAX : (uint32_t)arguments->count,
         .method = arguments->method,
         .with_tree = arguments->tree,
@@ -86,7 +86,7 @@ static int show_of(const struct arguments *arguments, struct sonde_report_show *
                        "--tree");
     if (arguments->html && arguments->json)
         return sn_fail(err, SONDE_E_ARGUMENT, 0, "give --html or --json, not both");
-    if (arguments->view && show->view < 0)
+    if (arguments->view && sonde_view_find(arguments->view) < 0)
         return sn_fail(err, SONDE_E_ARGUMENT, 0, "there is no view '%.64s'; see --help",
                        arguments->view);
     return SONDE_OK;
@@ -124,8 +124,8 @@ static int run(const void *given, const struct sn_operands *operands)
     if (sonde_report_read(operands->words[0], &reading, &report, &err) != SONDE_OK)
         return sn_command_fail(&err);
     SN_AUTO(sn_out_file_close) struct sn_out_file output = {.fd = -1};
-    int rc = sn_out_file_open(&output, arguments->html ? arguments->html : "-", operands->words[0],
-                              &err);
+    const char *const inputs[] = {operands->words[0], arguments->cpu_record, NULL};
+    int rc = sn_out_file_open(&output, arguments->html ? arguments->html : "-", inputs, &err);
     if (rc == SONDE_OK)
         rc = sonde_report_write(report, &show, write_out, &output, &err);
     if (rc == SONDE_OK)

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/buf.h"
 #include "base/own.h"
 #include "base/text.h"
 #include "cli/terminal.h"
@@ -13,8 +14,11 @@
 
 #define DEFAULT_WIDTH 100
 #define NUMBER_WIDTH  10
-#define METHOD_COLUMN 42 /* behind the numbers */
-#define METHOD_LEAST  24
+#define PERCENT_WIDTH 10
+#define METHOD_COLUMN (3 * NUMBER_WIDTH + 1 + PERCENT_WIDTH + 2) /* behind the numbers */
+#define MODULE_LEAST  8
+#define STATE_WIDTH   10
+#define LINE_LIMIT    (1u << 20)
 #define NOISE         0.001 /* of all there is: what changed less is not listed */
 #define STILL         0.01  /* a change of all by less is none */
 
@@ -28,7 +32,7 @@ static const char *const titles[SONDE_VIEW_COUNT] = {
     [SONDE_VIEW_CPU] = "CPU time",          [SONDE_VIEW_WALL] = "wall time",
     [SONDE_VIEW_WAIT] = "time off the CPU", [SONDE_VIEW_ALLOCATION] = "allocation",
     [SONDE_VIEW_EXCEPTION] = "exceptions",  [SONDE_VIEW_CONTENTION] = "waiting for locks",
-    [SONDE_VIEW_SAMPLES] = "samples",
+    [SONDE_VIEW_SAMPLES] = "samples",       [SONDE_VIEW_THREAD_TIME] = "thread time",
 };
 
 const char *sn_diff_unit(const struct sn_diff *diff)
@@ -91,7 +95,7 @@ static const char *percent(double before, double after, char to[48])
     if (!(after > 0))
         return "gone";
     char digits[48];
-    (void)snprintf(to, 48, "%s%%", number(100 * (after - before) / before, true, digits));
+    (void)snprintf(to, 48, "%s %%", number(100 * (after - before) / before, true, digits));
     return to;
 }
 
@@ -145,20 +149,32 @@ static double total_change(const struct sonde_change *change)
     return change->total_after - change->total_before;
 }
 
-/* The module stands at the right edge; the name gets what is between. */
+/* Columns of text from outside once it is made safe. */
+static int columns_of(const char *text)
+{
+    SN_AUTO(sn_buf_done) struct sn_buf safe = sn_buf_with_limit(LINE_LIMIT);
+    sn_text_printable(&safe, text, strnlen(text, LINE_LIMIT / 8));
+    return (int)sn_terminal_columns(sn_buf_string(&safe));
+}
+
+/* The module stands at the right edge and gives way first; then the name loses its beginning. Only
+ * a terminal has an edge: what reads a pipe gets all of it. */
 static void print_method(const struct sonde_change *change)
 {
-    int width = (int)sn_terminal_width(stdout);
-    int name_width = (width ? width : DEFAULT_WIDTH) - METHOD_COLUMN - 1 -
-                     (int)sn_terminal_columns(change->module);
-    if (!change->module[0]) {
-        sn_terminal_put(stdout, SN_STYLE_BOLD, change->name);
+    int edge = (int)sn_terminal_width(stdout);
+    int room = (edge ? edge : DEFAULT_WIDTH) - METHOD_COLUMN;
+    int name_width = columns_of(change->name);
+    int module_width = columns_of(change->module);
+    int left = room - name_width - 1; /* for the module */
+    bool is_cut = edge && left < module_width;
+    if (!module_width || (is_cut && left < MODULE_LEAST)) {
+        sn_terminal_cell_end(stdout, SN_STYLE_BOLD, change->name,
+                             edge && name_width > room ? room : 0);
         return;
     }
-    sn_terminal_cell(stdout, SN_STYLE_BOLD, change->name,
-                     name_width < METHOD_LEAST ? METHOD_LEAST : name_width);
-    (void)putchar(' ');
-    sn_terminal_put(stdout, SN_STYLE_DIM, change->module);
+    sn_terminal_put(stdout, SN_STYLE_BOLD, change->name);
+    (void)printf("%*s", 1 + (left > module_width ? left - module_width : 0), "");
+    sn_terminal_cell(stdout, SN_STYLE_DIM, change->module, is_cut ? left : 0);
 }
 
 static void print_change(const struct sonde_change *change, struct span span,
@@ -169,7 +185,7 @@ static void print_change(const struct sonde_change *change, struct span span,
     print_number(span.before / scale->divisor, false, SN_STYLE_NONE);
     print_number(span.after / scale->divisor, false, SN_STYLE_NONE);
     print_number(by, true, style_of(by));
-    (void)printf(" %9s  ", percent(span.before, span.after, digits));
+    (void)printf(" %*s  ", PERCENT_WIDTH, percent(span.before, span.after, digits));
     print_method(change);
     (void)putchar('\n');
 }
@@ -197,8 +213,8 @@ static void print_list(const struct sn_diff *diff, const struct list *list,
             continue;
         }
         if (!shown++)
-            (void)printf("\n%*s%*s%*s %9s  %s, %s\n", NUMBER_WIDTH, "BEFORE", NUMBER_WIDTH, "AFTER",
-                         NUMBER_WIDTH, "CHANGE", "", list->title, scale->unit);
+            (void)printf("\n%*s%*s%*s %*s  %s, %s\n", NUMBER_WIDTH, "BEFORE", NUMBER_WIDTH, "AFTER",
+                         NUMBER_WIDTH, "CHANGE", PERCENT_WIDTH, "", list->title, scale->unit);
         print_change(&changes[i], span_of(&changes[i], list->is_total), scale);
     }
     if (hidden)
@@ -238,7 +254,7 @@ static void print_side(const struct sn_diff *diff, int side, double rate, const 
     (void)printf("%-8s", side ? "after" : "before");
     sn_terminal_put(stdout, SN_STYLE_BOLD, diff->paths[side]);
     if (!profile) {
-        (void)printf(", no events of this view\n");
+        (void)printf(", no such events: counted as none\n");
         return;
     }
     (void)printf(", %s: ", sn_text_duration(sonde_profile_duration_ns(profile), text));
@@ -247,25 +263,40 @@ static void print_side(const struct sn_diff *diff, int side, double rate, const 
         sn_terminal_put(stdout, SN_STYLE_WARN, " (partial: cut or damaged)");
     if (sonde_profile_lost_count(profile))
         (void)printf(" (%s events lost)", sn_text_count(sonde_profile_lost_count(profile), text));
+    if (sonde_profile_dropped_count(profile))
+        (void)printf(" (%s additions over a ceiling left out)",
+                     sn_text_count(sonde_profile_dropped_count(profile), text));
     (void)putchar('\n');
 }
 
-static size_t print_conditions(const struct sn_diff *diff)
+/* What came of a condition, in a word. */
+static const char *state_of(const struct sn_diff_condition *condition, enum sn_style *ret_style)
 {
-    size_t held = 0;
+    *ret_style = SN_STYLE_WARN;
+    if (condition->holds) {
+        *ret_style = SN_STYLE_BAD;
+        return "FAILED";
+    }
+    if (condition->is_doubtful)
+        return "unsure";
+    if (!condition->is_matched && !condition->is_absent)
+        return "no match";
+    *ret_style = SN_STYLE_GOOD;
+    return "ok";
+}
+
+static void print_conditions(const struct sn_diff *diff)
+{
     for (size_t i = 0; i < diff->condition_count; i++) {
         const struct sn_diff_condition *condition = &diff->conditions[i];
-        held += condition->holds;
-        if (i == 0)
-            (void)putchar('\n');
-        sn_terminal_cell(stdout, condition->holds ? SN_STYLE_BAD : SN_STYLE_GOOD,
-                         condition->holds ? "FAILED" : "ok", 8);
+        enum sn_style style;
+        const char *state = state_of(condition, &style);
+        sn_terminal_cell(stdout, style, state, STATE_WIDTH);
         sn_terminal_put(stdout, SN_STYLE_BOLD, condition->text);
         (void)fputs(": ", stdout);
         sn_terminal_put(stdout, SN_STYLE_NONE, condition->outcome);
         (void)putchar('\n');
     }
-    return held;
 }
 
 /* The method that moved most in the direction in which everything moved. */
@@ -279,44 +310,60 @@ static bool find_cause(const struct sn_diff *diff, double by, struct sonde_chang
     return false;
 }
 
-static void print_verdict(const struct sn_diff *diff, const struct sonde_change *all,
-                          const struct scale *scale, size_t held)
+static double largest_of(const struct sonde_change *all)
+{
+    return fmax(all->total_before, all->total_after);
+}
+
+static void put_cause(const struct sn_diff *diff, double by, const struct scale *scale,
+                      struct sn_buf *to)
 {
     struct sonde_change cause;
+    char text[48];
+    if (find_cause(diff, by, &cause))
+        sn_buf_format(to, ", most in %s (%s %s)", cause.name,
+                      number(self_change(&cause) / scale->divisor, true, text), scale->unit);
+}
+
+void sn_diff_sentence(const struct sn_diff *diff, struct sn_buf *to)
+{
+    struct sonde_change all;
     char text[3][48];
-    double by = all->total_after - all->total_before;
-    bool is_still = fabs(by) <= STILL * all->total_before;
-    (void)printf("\n%s ", titles[diff->view]);
+    sonde_comparison_all(diff->comparison, &all);
+    struct scale scale = scale_of(diff, largest_of(&all));
+    double by = all.total_after - all.total_before;
+    bool is_still = fabs(by) <= STILL * all.total_before;
+    const char *after = number(all.total_after / scale.divisor, false, text[1]);
+    sn_buf_format(to, "%s ", titles[diff->view]);
     if (is_still) {
-        (void)printf("stayed at %s %s", number(all->total_after / scale->divisor, false, text[0]),
-                     scale->unit);
+        sn_buf_format(to, "stayed at %s %s", after, scale.unit);
     } else {
-        (void)printf("%s from %s to %s %s", by > 0 ? "rose" : "fell",
-                     number(all->total_before / scale->divisor, false, text[0]),
-                     number(all->total_after / scale->divisor, false, text[1]), scale->unit);
-        if (all->total_before > 0)
-            (void)printf(" (%s)", percent(all->total_before, all->total_after, text[2]));
+        sn_buf_format(to, "%s from %s to %s %s", by > 0 ? "rose" : "fell",
+                      number(all.total_before / scale.divisor, false, text[0]), after, scale.unit);
+        if (all.total_before > 0 && all.total_after > 0)
+            sn_buf_format(to, " (%s)", percent(all.total_before, all.total_after, text[2]));
+        put_cause(diff, by, &scale, to);
     }
-    if (!is_still && find_cause(diff, by, &cause)) {
-        (void)fputs(", most in ", stdout);
-        sn_terminal_put(stdout, SN_STYLE_BOLD, cause.name);
-        (void)printf(" (%s %s)", number(self_change(&cause) / scale->divisor, true, text[0]),
-                     scale->unit);
-    }
+    size_t held = 0;
+    for (size_t i = 0; i < diff->condition_count; i++)
+        held += diff->conditions[i].holds;
     if (diff->condition_count)
-        (void)printf("; %zu of %zu conditions failed", held, diff->condition_count);
-    (void)putchar('\n');
+        sn_buf_format(to, "; %zu of %zu condition%s failed", held, diff->condition_count,
+                      diff->condition_count == 1 ? "" : "s");
 }
 
 void sn_diff_print(const struct sn_diff *diff)
 {
+    SN_AUTO(sn_buf_done) struct sn_buf sentence = sn_buf_with_limit(LINE_LIMIT);
     struct sonde_change all;
     sonde_comparison_all(diff->comparison, &all);
-    double largest = fmax(all.total_before, all.total_after);
-    struct scale scale = scale_of(diff, largest);
+    struct scale scale = scale_of(diff, largest_of(&all));
+    sn_diff_sentence(diff, &sentence);
+    sn_terminal_put(stdout, SN_STYLE_BOLD, sn_buf_string(&sentence));
+    (void)putchar('\n');
+    print_conditions(diff);
+    (void)putchar('\n');
     print_side(diff, 0, all.total_before, &scale);
     print_side(diff, 1, all.total_after, &scale);
-    print_lists(diff, &scale, largest * NOISE);
-    size_t held = print_conditions(diff);
-    print_verdict(diff, &all, &scale, held);
+    print_lists(diff, &scale, largest_of(&all) * NOISE);
 }

@@ -6,6 +6,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+struct sn_buf;
 struct sonde_change;
 struct sonde_comparison;
 struct sonde_profile;
@@ -14,7 +15,10 @@ struct sn_diff_condition {
     const char *text;
     int view;
     bool holds;
-    char *outcome; /* owns; with numbers */
+    bool is_matched;  /* some method of either trace is called so */
+    bool is_absent;   /* a trace has no such events, which counts as none */
+    bool is_doubtful; /* and nothing says that they were recorded */
+    char *outcome;    /* owns; with numbers */
 };
 
 /* All borrowed. */
@@ -28,6 +32,11 @@ struct sn_diff {
     uint64_t most; /* methods of each list */
 };
 
+/* The answer in one sentence: "CPU time rose from 12.0 to 15.0 ms/s (+25.0 %), most in Shop.Tax".
+ */
+void sn_diff_sentence(const struct sn_diff *diff, struct sn_buf *to);
+
+/* The sentence, the conditions, the two traces, then lists of methods. */
 void sn_diff_print(const struct sn_diff *diff);
 
 /* The unit of a comparison's numbers: "ns/s", "B/s" or "1/s". */

@@ -11,6 +11,7 @@
 #include "sonde/provider.h"
 
 struct sn_buf;
+struct sonde_profile;
 struct sonde_error;
 
 /* What dotnet-trace ends with. */
@@ -93,6 +94,9 @@ static inline void sn_dotnet_session_done_auto(struct sn_dotnet_session *session
 {
     free(session->text);
 }
+
+/* Warns if a ceiling left out a part of what is shown. */
+void sn_dotnet_tell_dropped(const struct sonde_profile *profile);
 
 /* The runtime's name of an event that dotnet-trace's users call "Task/Opcode". */
 void sn_dotnet_event_name(struct sn_buf *to, const char *provider, const char *name);

@@ -10,7 +10,9 @@
 #include "base/err.h"
 #include "base/file.h"
 #include "base/own.h"
+#include "base/text.h"
 #include "cli/dotnet_trace.h"
+#include "cli/out_file.h"
 #include "cli/terminal.h"
 #include "sonde/profile.h"
 
@@ -71,22 +73,33 @@ static void sonde_profile_free_auto(struct sonde_profile **slot)
 
 static int write_file(void *user, const void *bytes, size_t size)
 {
-    return sn_file_write_all(*(const int *)user, bytes, size, NULL);
+    return sn_out_file_write(user, bytes, size, NULL);
 }
 
-static int write_profile(const struct sonde_profile *profile, const char *output, int format,
-                         struct sonde_error *err)
+static int write_profile(const struct sonde_profile *profile, const char *trace, const char *output,
+                         int format, struct sonde_error *err)
 {
+    const char *const inputs[] = {trace, NULL};
     const char *slash = strrchr(output, '/');
     SN_AUTO(sn_free) char *title = strdup(slash ? slash + 1 : output);
-    SN_AUTO(sn_close) int fd = open(output, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
-    if (fd < 0)
-        return sn_fail_errno(err, "cannot write '%s'", output);
+    SN_AUTO(sn_out_file_close) struct sn_out_file file = {.fd = -1};
+    int rc = sn_out_file_open(&file, output, inputs, err);
+    if (rc != SONDE_OK)
+        return rc;
     if (title && strrchr(title, '.'))
         *strrchr(title, '.') = '\0';
     struct sonde_write_options options = {
         .size = sizeof(options), .title = title, .full_names = true};
-    return sonde_profile_write(profile, kinds[format].format, &options, write_file, &fd, err);
+    rc = sonde_profile_write(profile, kinds[format].format, &options, write_file, &file, err);
+    return rc == SONDE_OK ? sn_out_file_finish(&file, err) : rc;
+}
+
+void sn_dotnet_tell_dropped(const struct sonde_profile *profile)
+{
+    char number[32];
+    if (sonde_profile_dropped_count(profile))
+        (void)fprintf(stderr, "[WARNING] %s additions were over a ceiling and are left out\n",
+                      sn_text_count(sonde_profile_dropped_count(profile), number));
 }
 
 static int convert(const char *trace, const char *output, int format, struct sonde_error *err)
@@ -100,7 +113,8 @@ static int convert(const char *trace, const char *output, int format, struct son
     if (sonde_profile_is_partial(profile))
         (void)puts("Detected a potentially broken trace. What is intact is converted; some stacks "
                    "may be broken.");
-    return write_profile(profile, output, format, err);
+    sn_dotnet_tell_dropped(profile);
+    return write_profile(profile, trace, output, format, err);
 }
 
 void sn_dotnet_convert_file(const char *trace, const char *output, int format)

@@ -33,9 +33,9 @@ struct line {
 /* Time spent in these counts for whoever called them, and they are not shown. */
 static bool is_folded(const struct sonde_frame *frame)
 {
-    return strcmp(frame->full_name, "CPU_TIME") == 0 ||
-           strcmp(frame->full_name, "UNMANAGED_CODE_TIME") == 0 ||
-           strncmp(frame->full_name, "Thread (", 8) == 0;
+    return frame->kind == SONDE_FRAME_RUNTIME &&
+           (strcmp(frame->full_name, "CPU_TIME") == 0 ||
+            strcmp(frame->full_name, "UNMANAGED_CODE_TIME") == 0);
 }
 
 static uint32_t shown_frame(const struct sonde_profile *profile, struct sonde_node node)
@@ -108,15 +108,21 @@ static int digits_of(size_t number)
     return snprintf(text, sizeof(text), "%zu", number);
 }
 
-/* `text` cut or filled up to `width` bytes; what is behind that is returned. */
+/* `text` cut or filled up to `width` characters; what is behind that is returned. */
 static const char *put_fixed(const char *text, size_t width)
 {
-    size_t size = strlen(text);
-    SN_AUTO(sn_free) char *part = strndup(text, width);
+    size_t size = 0;
+    size_t count = 0;
+    for (; text[size]; size++) {
+        bool begins = ((unsigned char)text[size] & 0xC0u) != 0x80u;
+        if (begins && count++ == width)
+            break;
+    }
+    SN_AUTO(sn_free) char *part = strndup(text, size);
     sn_terminal_put(stdout, SN_STYLE_NONE, part ? part : "");
-    if (size < width)
-        (void)printf("%*s", (int)(width - size), "");
-    return text + (size < width ? size : width);
+    if (count < width)
+        (void)printf("%*s", (int)(width - count), "");
+    return text + size;
 }
 
 static void print_line(const struct line *line, size_t rank, int digits, uint64_t whole,
@@ -230,8 +236,15 @@ static int run_top(const struct sn_net_line *line)
     int rc = sonde_profile_read(line->operand, &options, &profile, &err);
     if (rc != SONDE_OK)
         return sn_dotnet_fail(SN_DOTNET_SESSION, "%s", err.text);
-    report(profile, line->arguments);
+    bool is_partial = sonde_profile_is_partial(profile);
+    if (!is_partial)
+        report(profile, line->arguments);
+    sn_dotnet_tell_dropped(profile);
     sonde_profile_free(profile);
+    if (is_partial) /* dotnet-trace fails, and scripts count on it */
+        return sn_dotnet_fail(SN_DOTNET_SESSION,
+                              "'%s' is cut or damaged; 'sonde report' shows what is in it.",
+                              line->operand);
     return SN_DOTNET_OK;
 }
 

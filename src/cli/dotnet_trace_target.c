@@ -58,13 +58,16 @@ int sn_dotnet_refuse_router(const char *router)
 int sn_dotnet_find_by_socket(const char *path, uint32_t *ret_pid)
 {
     struct sockaddr_un address = {.sun_family = AF_UNIX};
+    static const struct timeval patience = {.tv_sec = 5};
     struct ucred peer;
     socklen_t size = sizeof(peer);
     SN_AUTO(sn_close) int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
     if (strlen(path) >= sizeof(address.sun_path))
         return sn_dotnet_fail(SN_DOTNET_TRACING, "The path of the port is too long: %s", path);
     memcpy(address.sun_path, path, strlen(path) + 1);
-    if (fd < 0 || connect(fd, (const struct sockaddr *)&address, sizeof(address)) != 0 ||
+    /* one who does not accept keeps connect waiting, and this is what limits it */
+    if (fd < 0 || setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &patience, sizeof(patience)) != 0 ||
+        connect(fd, (const struct sockaddr *)&address, sizeof(address)) != 0 ||
         getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &size) != 0 || peer.pid <= 0)
         return sn_dotnet_fail(SN_DOTNET_TRACING, "Unable to connect to '%s': %s", path,
                               strerror(errno));

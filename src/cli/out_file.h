@@ -12,16 +12,20 @@ struct sonde_error;
 
 struct sn_out_file {
     const char *path; /* borrows; "-": standard output */
+    char *target;     /* owns; what links lead to */
     char *partial;    /* owns; the name until it is done; NULL: written in place */
     int fd;
     uint64_t byte_count;
 };
 
-/* Devices and pipes are written in place. SONDE_E_ARGUMENT: `path` is `input`, which stays. */
-int sn_out_file_open(struct sn_out_file *file, const char *path, const char *input,
+/* Links stay, what they lead to is replaced and keeps its mode. Devices, pipes and what is open
+ * already (/dev/stdout) are written in place. `inputs`, ended by NULL, are what is read:
+ * SONDE_E_ARGUMENT if `path` is one of them or the CPU record beside it. */
+int sn_out_file_open(struct sn_out_file *file, const char *path, const char *const *inputs,
                      struct sonde_error *err);
 
-/* The name under which it can be opened again while it is written; NULL for standard output. */
+/* The name under which it can be opened again while it is written; NULL for what is open already.
+ */
 const char *sn_out_file_name(const struct sn_out_file *file);
 
 int sn_out_file_write(struct sn_out_file *file, const void *bytes, size_t size,

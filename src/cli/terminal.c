@@ -54,32 +54,42 @@ size_t sn_terminal_columns(const char *text)
     return columns;
 }
 
-/* Cuts UTF-8 text after `columns` characters. */
-static void cut_at(char *text, size_t columns)
+/* Where character number `index` of UTF-8 text begins. */
+static char *character(char *text, size_t index)
 {
     for (; *text; text++) {
         bool begins = ((unsigned char)*text & 0xC0u) != 0x80u;
-        if (begins && columns-- == 0) {
-            *text = '\0';
-            return;
-        }
+        if (begins && index-- == 0)
+            break;
     }
+    return text;
 }
 
-void sn_terminal_cell(FILE *to, enum sn_style style, const char *text, int width)
+static void put_cell(FILE *to, enum sn_style style, const char *text, int width, bool keeps_end)
 {
     SN_AUTO(sn_buf_done) struct sn_buf safe = sn_buf_with_limit(PRINT_LIMIT);
     sn_text_printable(&safe, text, strnlen(text, LONGEST_TEXT));
     char *shown = (char *)(uintptr_t)sn_buf_string(&safe); /* ours: the buffer is local */
     size_t columns = sn_terminal_columns(shown);
-    const char *tail = "";
-    if (width > 1 && columns > (size_t)width) {
-        cut_at(shown, (size_t)width - 1);
-        tail = "…";
-        columns = (size_t)width;
-    }
+    bool is_cut = width > 1 && columns > (size_t)width;
+    if (is_cut && keeps_end)
+        shown = character(shown, columns - (size_t)width + 1);
+    else if (is_cut)
+        *character(shown, (size_t)width - 1) = '\0';
+    (void)fputs(is_cut && keeps_end ? "…" : "", to);
     put_styled(to, style, shown);
-    (void)fprintf(to, "%s%*s", tail, width > (int)columns ? width - (int)columns : 0, "");
+    (void)fprintf(to, "%s%*s", is_cut && !keeps_end ? "…" : "",
+                  width > (int)columns ? width - (int)columns : 0, "");
+}
+
+void sn_terminal_cell(FILE *to, enum sn_style style, const char *text, int width)
+{
+    put_cell(to, style, text, width, false);
+}
+
+void sn_terminal_cell_end(FILE *to, enum sn_style style, const char *text, int width)
+{
+    put_cell(to, style, text, width, true);
 }
 
 void sn_terminal_live(FILE *to, const char *text)
@@ -88,7 +98,7 @@ void sn_terminal_live(FILE *to, const char *text)
     char line[512];
     (void)snprintf(line, sizeof(line), "%s", text);
     if (width > 1)
-        cut_at(line, width - 1); /* a wrapped line could not be replaced */
+        *character(line, width - 1) = '\0'; /* a wrapped line could not be replaced */
     (void)fprintf(to, "\r\033[K%s", line);
     (void)fflush(to);
 }

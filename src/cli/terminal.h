@@ -23,6 +23,9 @@ void sn_terminal_put(FILE *to, enum sn_style style, const char *text);
 /* The same, padded with spaces to `width` columns, or cut there with an ellipsis. */
 void sn_terminal_cell(FILE *to, enum sn_style style, const char *text, int width);
 
+/* The same, but what is cut away is the beginning: the end of a qualified name says more. */
+void sn_terminal_cell_end(FILE *to, enum sn_style style, const char *text, int width);
+
 /* Replaces the present line of a terminal; "" clears it. */
 void sn_terminal_live(FILE *to, const char *text);
 

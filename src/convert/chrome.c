@@ -103,7 +103,7 @@ static bool prepare_names(struct writer *writer)
         struct sn_json name = sn_json_to(&writer->names);
         sn_buf_clear(&writer->label);
         if (i < profile->frame_count)
-            sn_label_frame(&writer->label, &profile->frames[i], writer->options);
+            sn_label_frame_line(&writer->label, &profile->frames[i], writer->options);
         else
             sn_buf_text(&writer->label, SN_LABEL_NO_STACK);
         sn_json_text(&name, NULL, label_text(writer));

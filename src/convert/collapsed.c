@@ -67,10 +67,12 @@ static void write_stack(struct writer *writer, uint32_t node)
     }
     while (depth) {
         sn_buf_clear(&writer->label);
-        sn_label_frame(&writer->label, &profile->frames[writer->path[--depth]], writer->options);
+        sn_label_frame_line(&writer->label, &profile->frames[writer->path[--depth]],
+                            writer->options);
         write_safely(writer);
         if (depth)
             sn_buf_u8(&writer->stream->buf, ';');
+        sn_stream_settle(writer->stream);
     }
 }
 

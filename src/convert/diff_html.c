@@ -13,7 +13,7 @@
 #include "convert/report_text.h"
 #include "model/profile.h"
 
-#define SUBTITLE_LIMIT (64u << 10)
+#define TITLE_LIMIT (64u << 10)
 
 /* The columns of the merged profile, in the order that the page expects. */
 enum { AFTER, BEFORE };
@@ -25,10 +25,12 @@ static uint64_t per_second(uint64_t value, uint64_t duration_ns)
     return (uint64_t)((double)value * SN_HTML_DIFF_SCALE / seconds + 0.5);
 }
 
-/* Lines may have moved between the two; the method is the same. */
+/* A method is what has the same name in the same module, as everywhere in a comparison: lines may
+ * have moved, and compilers number anew. */
 static uint32_t merge_frame(struct sn_profile *merged, const struct sn_frame *frame)
 {
     struct sn_frame same = *frame;
+    same.full_name = same.name;
     same.file = NULL;
     same.line = 0;
     return sn_profile_frame(merged, &same);
@@ -40,13 +42,16 @@ static bool merge(struct sn_profile *merged, const struct sn_profile *from, cons
 {
     int column = sn_profile_column(from, column_name);
     SN_AUTO(sn_free) uint32_t *places = calloc(from->node_count, sizeof(*places));
-    if (!places)
+    SN_AUTO(sn_free) uint32_t *frames = calloc(from->frame_count + 1, sizeof(*frames));
+    if (!places || !frames)
         return false;
     if (column < 0)
         return true;
+    for (size_t i = 0; i < from->frame_count; i++)
+        frames[i] = merge_frame(merged, &from->frames[i]);
     for (size_t i = 1; i < from->node_count; i++) {
-        uint32_t frame = merge_frame(merged, &from->frames[from->nodes[i].frame]);
-        places[i] = sn_profile_node(merged, places[from->nodes[i].parent], frame);
+        const struct sn_node *node = &from->nodes[i];
+        places[i] = sn_profile_node(merged, places[node->parent], frames[node->frame]);
     }
     uint32_t thread = sn_profile_thread(merged, 0, 0, NULL);
     for (size_t i = 0; i < from->row_count; i++) {
@@ -102,14 +107,44 @@ static void write_fact(struct sn_buf *out, const char *label, const struct sn_pr
     sn_html_fact_text(out, label, sn_buf_string(&text));
 }
 
+static void write_outcomes(struct sn_buf *out, const struct sn_diff_html_options *options)
+{
+    if (options->outcome_count)
+        sn_buf_text(out, "<ul class=outcomes>\n");
+    for (size_t i = 0; i < options->outcome_count; i++) {
+        const struct sn_diff_outcome *outcome = &options->outcomes[i];
+        sn_buf_text(out, outcome->holds ? "<li class=is-bad><b>FAILED</b> <code>"
+                                        : "<li><b>ok</b> <code>");
+        sn_html_text(out, outcome->condition);
+        sn_buf_text(out, "</code> ");
+        sn_html_text(out, outcome->text);
+        sn_buf_text(out, "</li>\n");
+    }
+    if (options->outcome_count)
+        sn_buf_text(out, "</ul>\n");
+}
+
+static void write_summary(struct sn_buf *out, const struct sn_diff_html_options *options)
+{
+    if (!options->summary)
+        return;
+    sn_buf_text(out, "<p class=summary>");
+    sn_html_text(out, options->summary);
+    sn_buf_text(out, "</p>\n");
+}
+
 static void write_headline(struct sn_stream *stream, const struct sn_profile *merged,
                            const struct sn_diff_html_options *options)
 {
-    SN_AUTO(sn_buf_done) struct sn_buf subtitle = sn_buf_with_limit(SUBTITLE_LIMIT);
-    sn_buf_format(&subtitle, "%s: red grew, blue shrank, against ", options->view);
-    sn_buf_text(&subtitle, sn_html_file_name(options->title_before));
-    sn_html_page_begin(stream, sn_html_file_name(options->title_after), sn_buf_string(&subtitle));
-    sn_html_page_note(stream, options->note);
+    SN_AUTO(sn_buf_done) struct sn_buf title = sn_buf_with_limit(TITLE_LIMIT);
+    SN_AUTO(sn_buf_done) struct sn_buf subtitle = sn_buf_with_limit(TITLE_LIMIT);
+    sn_buf_format(&title, "%s → %s", sn_html_file_name(options->title_before),
+                  sn_html_file_name(options->title_after));
+    sn_buf_format(&subtitle, "%s per second: red grew, blue shrank", options->view);
+    sn_html_page_begin(stream, options->title ? options->title : sn_buf_string(&title),
+                       sn_buf_string(&subtitle));
+    write_summary(&stream->buf, options);
+    write_outcomes(&stream->buf, options);
     sn_html_facts_begin(&stream->buf);
     write_fact(&stream->buf, "before", merged, BEFORE);
     write_fact(&stream->buf, "after", merged, AFTER);

@@ -58,7 +58,7 @@ static bool choose_kept(const struct sn_profile *profile, bool *kept)
 
 /* `places`: where each node of the profile is in the pruned one. What is dropped goes to a child of
  * the nearest node that is kept; below a dropped node everything is dropped. */
-static void copy_nodes(const struct sn_profile *profile, const bool *kept,
+static bool copy_nodes(const struct sn_profile *profile, const bool *kept,
                        struct sn_profile *pruned, uint32_t *places)
 {
     static const struct sn_frame small = {.name = "[small stacks]",
@@ -66,13 +66,20 @@ static void copy_nodes(const struct sn_profile *profile, const bool *kept,
                                           .module = "",
                                           .name_space = "",
                                           .kind = SN_FRAME_RUNTIME};
+    SN_AUTO(sn_free) uint32_t *frames = calloc(profile->frame_count + 1, sizeof(*frames));
+    if (!frames)
+        return false;
+    uint32_t small_frame = sn_profile_frame(pruned, &small);
     for (size_t i = 1; i < profile->node_count; i++) {
         const struct sn_node *node = &profile->nodes[i];
-        const struct sn_frame *frame = kept[i] ? &profile->frames[node->frame] : &small;
+        uint32_t *known = &frames[node->frame]; /* + 1: each is looked up once */
         places[i] = places[node->parent];
+        if (kept[i] && !*known)
+            *known = sn_profile_frame(pruned, &profile->frames[node->frame]) + 1;
         if (kept[node->parent])
-            places[i] = sn_profile_node(pruned, places[i], sn_profile_frame(pruned, frame));
+            places[i] = sn_profile_node(pruned, places[i], kept[i] ? *known - 1 : small_frame);
     }
+    return true;
 }
 
 static void copy_rows(const struct sn_profile *profile, struct sn_profile *pruned,
@@ -98,9 +105,9 @@ int sn_html_prune(const struct sn_profile *profile, struct sn_profile **ret_prun
     int rc = sn_profile_new(profile->columns, profile->column_count, &pruned, err);
     if (rc != SONDE_OK)
         return rc;
-    if (!kept || !places || !choose_kept(profile, kept))
+    if (!kept || !places || !choose_kept(profile, kept) ||
+        !copy_nodes(profile, kept, pruned, places))
         return sn_fail(err, SONDE_E_NOMEM, 0, "no memory for a page");
-    copy_nodes(profile, kept, pruned, places);
     copy_rows(profile, pruned, places);
     if (pruned->dropped_count)
         return sn_fail(err, SONDE_E_NOMEM, 0, "no memory for a page");

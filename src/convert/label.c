@@ -20,6 +20,19 @@ void sn_label_frame(struct sn_buf *to, const struct sn_frame *frame,
     sn_buf_text(to, name && name[0] ? name : "?");
 }
 
+void sn_label_frame_line(struct sn_buf *to, const struct sn_frame *frame,
+                         const struct sn_format_options *options)
+{
+    sn_label_frame(to, frame, options);
+    if (!frame->file || !frame->line)
+        return;
+    const char *slash = strrchr(frame->file, '/');
+    sn_buf_u8(to, ' ');
+    sn_buf_text(to, slash ? slash + 1 : frame->file);
+    sn_buf_u8(to, ':');
+    sn_buf_decimal(to, frame->line);
+}
+
 void sn_label_thread(struct sn_buf *to, const struct sn_profile_thread *thread)
 {
     bool has_name = thread->name && thread->name[0];

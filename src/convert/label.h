@@ -14,6 +14,11 @@ struct sn_profile_thread;
 void sn_label_frame(struct sn_buf *to, const struct sn_frame *frame,
                     const struct sn_format_options *options);
 
+/* The same with " Orders.cs:42" behind it where that is known: for formats without a place for it.
+ */
+void sn_label_frame_line(struct sn_buf *to, const struct sn_frame *frame,
+                         const struct sn_format_options *options);
+
 /* The frame of what has no stack, in every format: nothing that was counted is left out. */
 #define SN_LABEL_NO_STACK "[no stack]"
 

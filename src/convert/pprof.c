@@ -6,6 +6,7 @@
 #include <string.h>
 #include <zlib.h>
 
+#include "base/array.h"
 #include "base/err.h"
 #include "base/stream.h"
 #include "base/table.h"
@@ -58,9 +59,12 @@ struct writer {
     struct sn_buf message; /* the one being built, and one inside it */
     struct sn_buf inner;
     struct sn_buf label;
-    bool has_column[SN_COLUMN_MAX];
+    size_t columns[SN_COLUMN_MAX]; /* those that are written, the view's first */
+    size_t column_count;
     struct sn_table modules; /* hash of a name -> its mapping's id */
-    uint64_t module_count;
+    const char **mapped;     /* owns; names by id - 1 */
+    size_t module_count;
+    size_t module_capacity;
 };
 
 /* --- compressing --- */
@@ -196,21 +200,23 @@ static void write_strings(struct writer *writer)
 static void choose_columns(struct writer *writer)
 {
     const struct sn_profile *profile = writer->profile;
+    writer->columns[writer->column_count++] = (size_t)writer->options->column;
     for (size_t i = 0; i < profile->column_count; i++) {
         const char *name = profile->columns[i].name;
         bool needs_cpu = strcmp(name, "cpu") == 0 || strcmp(name, "wait") == 0;
-        writer->has_column[i] = !needs_cpu || writer->options->has_cpu;
+        bool is_view = (int)i == writer->options->column;
+        if (!is_view && (!needs_cpu || writer->options->has_cpu))
+            writer->columns[writer->column_count++] = i;
     }
 }
 
 static void write_value_types(struct writer *writer)
 {
     const struct sn_profile *profile = writer->profile;
-    for (size_t i = 0; i < profile->column_count; i++) {
-        if (!writer->has_column[i])
-            continue;
-        put_varint(&writer->message, 1, column_string(i));
-        put_varint(&writer->message, 2, UNIT_COUNT + (uint64_t)profile->columns[i].unit);
+    for (size_t i = 0; i < writer->column_count; i++) {
+        size_t column = writer->columns[i];
+        put_varint(&writer->message, 1, column_string(column));
+        put_varint(&writer->message, 2, UNIT_COUNT + (uint64_t)profile->columns[column].unit);
         put_message(writer, SAMPLE_TYPE);
     }
 }
@@ -236,14 +242,21 @@ static void write_mapping(struct writer *writer, uint64_t id)
 /* The mapping of a module, written when it is met first, with its name for the table; 0: none. */
 static uint64_t mapping_of(struct writer *writer, const char *module)
 {
-    uint64_t *id = module[0] ? sn_table_put(&writer->modules, hash_of(module)) : NULL;
-    if (!id)
+    uint64_t hash = hash_of(module);
+    uint64_t *id = module[0] ? sn_table_put(&writer->modules, hash) : NULL;
+    while (id && *id && strcmp(writer->mapped[*id - 1], module) != 0) /* another of that hash */
+        id = sn_table_put(&writer->modules, ++hash);
+    if (!id || *id)
+        return id ? *id : 0;
+    const char **mapped = sn_array_room(writer->mapped, writer->module_count,
+                                        &writer->module_capacity, sizeof(*mapped));
+    if (!mapped)
         return 0;
-    if (!*id) {
-        *id = ++writer->module_count;
-        put_string(writer, module);
-        write_mapping(writer, *id);
-    }
+    writer->mapped = mapped;
+    mapped[writer->module_count] = module;
+    *id = ++writer->module_count;
+    put_string(writer, module);
+    write_mapping(writer, *id);
     return *id;
 }
 
@@ -296,10 +309,8 @@ static void write_sample(struct writer *writer, uint32_t node, uint32_t thread,
     for (; node; node = profile->nodes[node].parent)
         sn_buf_varuint(&writer->inner, profile->nodes[node].frame + 1u);
     put_inner(writer, 1);
-    for (size_t i = 0; i < profile->column_count; i++) {
-        if (writer->has_column[i])
-            sn_buf_varuint(&writer->inner, values[i]);
-    }
+    for (size_t i = 0; i < writer->column_count; i++)
+        sn_buf_varuint(&writer->inner, values[writer->columns[i]]);
     put_inner(writer, 2);
     if (thread != SN_NO_INDEX) {
         put_label(writer, THREAD, thread_string(writer, thread), 0);
@@ -379,4 +390,5 @@ void sn_pprof_write(struct sn_stream *stream, const struct sn_profile *profile,
     sn_buf_done(&writer.inner);
     sn_buf_done(&writer.label);
     sn_table_done(&writer.modules);
+    free(writer.mapped);
 }

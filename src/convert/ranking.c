@@ -405,13 +405,3 @@ void sn_neighbours_done(struct sn_neighbours *neighbours)
     sn_ranking_done(&neighbours->callers);
     sn_ranking_done(&neighbours->callees);
 }
-
-const struct sn_frame *sn_own_frame(const struct sn_profile *profile, uint32_t node)
-{
-    for (; node; node = profile->nodes[node].parent) {
-        const struct sn_frame *frame = &profile->frames[profile->nodes[node].frame];
-        if (!frame->is_framework && frame->kind == SN_FRAME_MANAGED)
-            return frame;
-    }
-    return NULL;
-}

@@ -36,8 +36,8 @@ void sn_ranking_methods(struct sn_ranking *ranking, const struct sn_profile *pro
 /* Methods, by what they and everything they called spent. */
 void sn_ranking_inclusive(struct sn_ranking *ranking, const struct sn_profile *profile, int column);
 
-/* By module, by namespace, what spent most itself first. A stack that passes through one twice counts
- * once. */
+/* By module, by namespace, what spent most itself first. A stack that passes through one twice
+ * counts once. */
 void sn_ranking_modules(struct sn_ranking *ranking, const struct sn_profile *profile, int column);
 void sn_ranking_namespaces(struct sn_ranking *ranking, const struct sn_profile *profile,
                            int column);
@@ -60,8 +60,5 @@ static inline void sn_neighbours_done_auto(struct sn_neighbours *neighbours)
 
 void sn_neighbours_find(struct sn_neighbours *neighbours, const struct sn_profile *profile,
                         int column, const char *pattern);
-
-/* The nearest frame from a node up that the reader wrote; NULL when all of it is framework code. */
-const struct sn_frame *sn_own_frame(const struct sn_profile *profile, uint32_t node);
 
 #endif

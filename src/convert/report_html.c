@@ -77,7 +77,7 @@ static const struct section sections[] = {
     {"exceptions", "Exceptions", has_exceptions, sn_report_html_exceptions},
     {"contention", "Lock contention", has_contention, sn_report_html_contention},
     {"tasks", "Tasks", has_tasks, sn_report_html_tasks},
-    {"pool", "Thread pool", has_pool, sn_report_html_pool},
+    {"threadpool", "Thread pool", has_pool, sn_report_html_pool},
     {"threads", "Threads", has_threads, sn_report_html_threads},
     {"jit", "Compilation", has_jit, sn_report_html_jit},
 };

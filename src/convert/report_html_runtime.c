@@ -8,8 +8,10 @@
 #include "base/text.h"
 #include "clr/words.h"
 #include "convert/html_chart.h"
+#include "convert/html_page.h"
 #include "convert/html_text.h"
 #include "convert/report_text.h"
+#include "convert/work_facts.h"
 #include "model/report.h"
 
 void sn_report_html_percentiles(const struct sn_html_report *page, const struct sn_series *series)
@@ -145,6 +147,8 @@ static void write_generations(const struct sn_html_report *page)
     struct sn_buf *out = &page->stream->buf;
     sn_html_table_begin(out, headings);
     for (size_t i = 0; i < SN_GENERATIONS; i++) {
+        if (!gc->last_generation_bytes[i] && (i >= 3 || !gc->by_generation[i]))
+            continue;
         sn_html_row(out, names[i]);
         if (i < 3) {
             sn_html_cell_count(out, gc->by_generation[i]);
@@ -172,7 +176,7 @@ static void write_reasons(const struct sn_html_report *page)
     sn_html_table_end(out);
 }
 
-void sn_report_html_gc(const struct sn_html_report *page)
+static void write_gc_facts(const struct sn_html_report *page)
 {
     const struct sn_gc_report *gc = &page->report->gc;
     struct sn_buf *out = &page->stream->buf;
@@ -183,11 +187,32 @@ void sn_report_html_gc(const struct sn_html_report *page)
     sn_html_fact_text(out, "of the time",
                       sn_text_share(gc->pause_ns, page->report->duration_ns, share));
     sn_report_html_percentiles(page, &gc->pauses);
+    if (gc->heap_first_bytes) {
+        sn_html_fact_bytes(out, "heap after the first", gc->heap_first_bytes);
+        sn_html_fact_bytes(out, "after the last", gc->heap_last_bytes);
+    }
     if (gc->heap_max_bytes)
         sn_html_fact_bytes(out, "largest heap", gc->heap_max_bytes);
     if (gc->other_pause_count)
         sn_html_fact_ns(out, "other suspensions", gc->other_pause_ns);
     sn_html_facts_end(out);
+}
+
+void sn_report_html_gc(const struct sn_html_report *page)
+{
+    const struct sn_gc_report *gc = &page->report->gc;
+    struct sn_buf *out = &page->stream->buf;
+    char first[16];
+    char last[16];
+    if (!gc->pauses.seen_count)
+        sn_buf_text(out, "<p>It did not stop the program.</p>\n");
+    if (gc->is_heap_growing)
+        sn_buf_format(out, "<p class=note>The heap after collections grew from %s to %s.</p>\n",
+                      sn_text_bytes(gc->heap_first_bytes, first),
+                      sn_text_bytes(gc->heap_last_bytes, last));
+    if (!gc->total_count && !gc->pauses.seen_count)
+        return;
+    write_gc_facts(page);
     sn_buf_text(out, "<div class=columns><div>");
     draw_pauses(page);
     sn_buf_text(out, "</div><div>");
@@ -201,17 +226,15 @@ void sn_report_html_gc(const struct sn_html_report *page)
 
 /* --- JIT --- */
 
-void sn_report_html_jit(const struct sn_html_report *page)
+static void write_jit_facts(struct sn_buf *out, const struct sn_jit_report *jit)
 {
-    static const char *const headings[] = {"Method", "Compiled", "Time", "IL", "Native", NULL};
-    const struct sn_jit_report *jit = &page->report->jit;
-    struct sn_buf *out = &page->stream->buf;
     sn_html_facts_begin(out);
-    sn_html_fact_count(out, "methods compiled", jit->jitted_count);
-    if (jit->timed_count) {
+    if (jit->jitted_count)
+        sn_html_fact_count(out, "methods compiled", jit->jitted_count);
+    if (jit->timed_count)
         sn_html_fact_ns(out, "time", jit->time_ns);
+    if (jit->native_bytes)
         sn_html_fact_bytes(out, "native code", jit->native_bytes);
-    }
     if (jit->background_count)
         sn_html_fact_ns(out, "in the background", jit->background_ns);
     for (uint32_t tier = 0; tier < SN_TIERS; tier++) {
@@ -219,7 +242,17 @@ void sn_report_html_jit(const struct sn_html_report *page)
             sn_html_fact_count(out, sn_clr_tier_name(tier), jit->by_tier[tier]);
     }
     sn_html_facts_end(out);
-    if (!jit->count)
+}
+
+void sn_report_html_jit(const struct sn_html_report *page)
+{
+    static const char *const headings[] = {"Method", "Compiled", "Time", "IL", "Native", NULL};
+    const struct sn_jit_report *jit = &page->report->jit;
+    struct sn_buf *out = &page->stream->buf;
+    if (!jit->jitted_count)
+        sn_html_page_note(page->stream, SN_JIT_NOT_TOLD);
+    write_jit_facts(out, jit);
+    if (!jit->timed_count)
         return;
     sn_html_table_begin(out, headings);
     for (size_t i = 0; i < jit->count && i < page->row_count; i++) {
@@ -243,7 +276,7 @@ static void draw_workers(const struct sn_html_report *page)
     struct sn_html_chart chart = {page->report->first_ns, page->report->duration_ns,
                                   pool->worker_max};
     char top[48];
-    if (pool->count < 2 || !pool->worker_max)
+    if (pool->count < 2)
         return;
     sn_buf_text(out, "<h3>Workers as the pool wanted them</h3>\n");
     for (size_t i = 0; i < pool->count; i++) {
@@ -261,9 +294,41 @@ static void draw_workers(const struct sn_html_report *page)
         sn_html_chart_point(out, &chart, now->time_ns, now->worker_count);
         sn_stream_settle(page->stream);
     }
+    sn_html_chart_point(out, &chart, chart.from_ns + chart.span_ns,
+                        pool->adjustments[pool->count - 1].worker_count);
     sn_html_chart_line_end(out);
     (void)snprintf(top, sizeof(top), "highest: %llu", (unsigned long long)chart.top);
     sn_html_chart_end(out, &chart, top);
+}
+
+static void write_starvation(const struct sn_html_report *page)
+{
+    char to[128];
+    const char *why = sn_pool_starvation(&page->report->pool, to);
+    if (why)
+        sn_buf_format(&page->stream->buf,
+                      "<p class=note><b>Starvation:</b> %s.<br>" SN_POOL_ADVICE_1
+                      " " SN_POOL_ADVICE_2 "</p>\n",
+                      why);
+}
+
+static void write_pool_facts(const struct sn_html_report *page)
+{
+    const struct sn_pool_report *pool = &page->report->pool;
+    struct sn_buf *out = &page->stream->buf;
+    sn_html_facts_begin(out);
+    if (pool->has_workers) {
+        sn_html_fact_count(out, "fewest workers", pool->worker_min);
+        sn_html_fact_count(out, "most workers", pool->worker_max);
+        sn_html_fact_count(out, "workers started", pool->worker_start_count);
+    }
+    if (pool->dequeue_count)
+        sn_html_fact_count(out, "work items", pool->dequeue_count);
+    if (pool->waiting_count)
+        sn_html_fact_count(out, "not begun at the end", pool->waiting_count);
+    if (pool->queue_waits.seen_count)
+        sn_report_html_percentiles(page, &pool->queue_waits);
+    sn_html_facts_end(out);
 }
 
 void sn_report_html_pool(const struct sn_html_report *page)
@@ -271,16 +336,11 @@ void sn_report_html_pool(const struct sn_html_report *page)
     static const char *const headings[] = {"Reason for a change", "Times", NULL};
     const struct sn_pool_report *pool = &page->report->pool;
     struct sn_buf *out = &page->stream->buf;
-    sn_html_facts_begin(out);
-    sn_html_fact_count(out, "fewest workers", pool->worker_min);
-    sn_html_fact_count(out, "most workers", pool->worker_max);
-    sn_html_fact_count(out, "workers started", pool->worker_start_count);
-    if (pool->enqueue_count)
-        sn_html_fact_count(out, "work items", pool->enqueue_count);
-    if (pool->queue_waits.count)
-        sn_report_html_percentiles(page, &pool->queue_waits);
-    sn_html_facts_end(out);
+    write_starvation(page);
+    write_pool_facts(page);
     draw_workers(page);
+    if (!pool->count)
+        return;
     sn_html_table_begin(out, headings);
     for (uint32_t i = 0; i < sizeof(pool->by_reason) / sizeof(*pool->by_reason); i++) {
         if (!pool->by_reason[i])

@@ -9,6 +9,7 @@
 
 /* Sites of one kind, or of all of contention; the largest. */
 #define SITE_MAX 20u
+#define OPEN_MAX 100u
 
 static void write_percentiles(struct sn_json *json, const struct sn_series *series)
 {
@@ -26,12 +27,9 @@ static void write_rate(struct sn_json *json, const struct sn_report *report, con
     sn_json_real(json, key, seconds > 0 ? (double)value / seconds : 0);
 }
 
-/* Name, module and place of a site, and the two numbers of its rows. */
-static void write_site(struct sn_json *json, const struct sn_profile *profile,
-                       const struct sn_site *site)
+/* Name, module and place; nulls without a stack. */
+static void write_frame(struct sn_json *json, const struct sn_frame *frame)
 {
-    const struct sn_frame *frame = site->frame;
-    sn_json_object(json, NULL);
     sn_json_text(json, "method", frame ? frame->name : NULL);
     sn_json_text(json, "fullName", frame ? frame->full_name : NULL);
     sn_json_text(json, "module", frame ? frame->module : NULL);
@@ -39,6 +37,14 @@ static void write_site(struct sn_json *json, const struct sn_profile *profile,
         sn_json_text(json, "file", frame->file);
         sn_json_u64(json, "line", frame->line);
     }
+}
+
+/* With the two numbers of its rows. */
+static void write_site(struct sn_json *json, const struct sn_profile *profile,
+                       const struct sn_site *site)
+{
+    sn_json_object(json, NULL);
+    write_frame(json, site->frame);
     for (size_t i = 0; i < profile->column_count; i++) {
         bool is_time = profile->columns[i].unit == SN_UNIT_NS;
         sn_json_u64(json, is_time ? "timeNs" : profile->columns[i].name, site->values[i]);
@@ -112,6 +118,9 @@ static void write_heap(struct sn_json *json, const struct sn_gc_report *gc)
     static const char *const names[SN_GENERATIONS] = {"gen0", "gen1", "gen2", "large", "pinned"};
     sn_json_object(json, "heap");
     sn_json_u64(json, "maxBytes", gc->heap_max_bytes);
+    sn_json_u64(json, "firstAfterBytes", gc->heap_first_bytes);
+    sn_json_u64(json, "lastAfterBytes", gc->heap_last_bytes);
+    sn_json_bool(json, "growing", gc->is_heap_growing);
     sn_json_u64(json, "promotedBytes", gc->promoted_bytes);
     sn_json_u64(json, "pinnedObjectsMax", gc->pinned_max);
     sn_json_object(json, "lastBytes");
@@ -254,11 +263,35 @@ void sn_report_json_allocations(struct sn_json *json, const struct sn_report *re
 
 /* --- contention --- */
 
-static uint64_t longest_open_ns(const struct sn_report *report)
+static void write_thread(struct sn_json *json, const char *id_key, uint64_t id,
+                         const char *name_key, const char *name)
 {
-    uint64_t end_ns = report->first_ns + report->duration_ns;
-    uint64_t since_ns = report->contention.open_since_ns;
-    return since_ns && end_ns > since_ns ? end_ns - since_ns : 0;
+    if (id)
+        sn_json_u64(json, id_key, id);
+    else
+        sn_json_null(json, id_key);
+    sn_json_text(json, name_key, name[0] ? name : NULL);
+}
+
+static void write_open_waits(struct sn_json *json, const struct sn_contention_report *contention,
+                             const struct sn_sites *sites)
+{
+    sn_json_u64(json, "open", contention->open_count);
+    sn_json_u64(json, "openNs", contention->open_ns);
+    sn_json_u64(json, "longestOpenNs", contention->longest_open_ns);
+    sn_json_u64(json, "deadlocked", contention->deadlocked_count);
+    sn_json_array(json, "openWaits");
+    for (size_t i = 0; i < contention->open_count && i < OPEN_MAX; i++) {
+        const struct sn_open_wait *wait = &contention->open_waits[i];
+        sn_json_object(json, NULL);
+        write_thread(json, "thread", wait->thread_id, "threadName", wait->thread_name);
+        write_thread(json, "owner", wait->owner_id, "ownerName", wait->owner_name);
+        sn_json_u64(json, "timeNs", wait->ns);
+        sn_json_bool(json, "deadlocked", wait->is_deadlocked);
+        write_frame(json, sn_sites_frame(sites, contention->profile, wait->node));
+        sn_json_close(json);
+    }
+    sn_json_close(json);
 }
 
 void sn_report_json_contention(struct sn_json *json, const struct sn_report *report)
@@ -274,8 +307,7 @@ void sn_report_json_contention(struct sn_json *json, const struct sn_report *rep
     write_rate(json, report, "perSecond", contention->count);
     sn_json_u64(json, "timeNs", contention->wait_ns);
     write_percentiles(json, &contention->waits);
-    sn_json_u64(json, "open", contention->open_count);
-    sn_json_u64(json, "longestOpenNs", longest_open_ns(report));
+    write_open_waits(json, contention, &sites);
     sn_json_u64(json, "nativeWaits", contention->native_count);
     sn_json_u64(json, "nativeNs", contention->native_ns);
     sn_json_u64(json, "unmatched", contention->unmatched_count);

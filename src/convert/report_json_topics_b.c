@@ -2,7 +2,9 @@
 
 #include "base/clock.h"
 #include "base/json.h"
+#include "base/own.h"
 #include "clr/words.h"
+#include "convert/work_facts.h"
 #include "model/report.h"
 
 /* Count, sum and percentiles under one key. */
@@ -145,11 +147,13 @@ static void write_workers(struct sn_json *json, const struct sn_pool_report *poo
 void sn_report_json_pool(struct sn_json *json, const struct sn_report *report)
 {
     const struct sn_pool_report *pool = &report->pool;
+    char why[128];
     if (!pool->event_count)
         return;
     sn_json_object(json, "threadPool");
     sn_json_u64(json, "events", pool->event_count);
     sn_json_bool(json, "starved", pool->by_reason[SN_POOL_STARVATION] != 0);
+    sn_json_text(json, "starvation", sn_pool_starvation(pool, why));
     write_workers(json, pool);
     sn_json_u64(json, "enqueued", pool->enqueue_count);
     sn_json_u64(json, "dequeued", pool->dequeue_count);
@@ -242,6 +246,7 @@ static void write_kind(struct sn_json *json, const struct sn_task_kind *kind)
     sn_json_text(json, "name", kind->name);
     sn_json_text(json, "operation", kind->operation);
     sn_json_bool(json, "async", kind->is_async);
+    sn_json_bool(json, "framework", kind->is_framework);
     sn_json_bool(json, "rest", kind->is_rest);
     sn_json_u64(json, "count", kind->count);
     sn_json_u64(json, "done", kind->done_count);
@@ -250,6 +255,23 @@ static void write_kind(struct sn_json *json, const struct sn_task_kind *kind)
     sn_json_u64(json, "open", kind->open_count);
     sn_json_u64(json, "oldestOpenNs", kind->oldest_ns);
     write_series(json, "times", &kind->times);
+    sn_json_close(json);
+}
+
+/* In the order of the text: what may be stuck comes first. */
+static void write_open(struct sn_json *json, const struct sn_task_report *tasks)
+{
+    SN_AUTO(sn_open_tasks_done) struct sn_open_tasks open = {0};
+    sn_open_tasks_find(&open, tasks);
+    sn_json_array(json, "notEnded");
+    for (size_t i = 0; i < open.count; i++) {
+        sn_json_object(json, NULL);
+        sn_json_text(json, "name", open.kinds[i]->name);
+        sn_json_bool(json, "framework", open.kinds[i]->is_framework);
+        sn_json_u64(json, "open", open.kinds[i]->open_count);
+        sn_json_u64(json, "oldestOpenNs", open.kinds[i]->oldest_ns);
+        sn_json_close(json);
+    }
     sn_json_close(json);
 }
 
@@ -276,6 +298,7 @@ void sn_report_json_tasks(struct sn_json *json, const struct sn_report *report)
     sn_json_u64(json, "operations", tasks->operation_count);
     sn_json_u64(json, "open", tasks->open_count);
     sn_json_u64(json, "unmatched", tasks->unmatched_count);
+    write_open(json, tasks);
     sn_json_array(json, "kinds");
     for (size_t i = 0; i < tasks->count; i++)
         write_kind(json, &tasks->kinds[i]);

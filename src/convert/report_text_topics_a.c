@@ -4,10 +4,12 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/buf.h"
 #include "base/clock.h"
 #include "base/own.h"
 #include "base/text.h"
 #include "clr/words.h"
+#include "convert/label.h"
 #include "convert/report_text.h"
 #include "convert/sites.h"
 #include "model/report.h"
@@ -28,6 +30,21 @@ static const char *rate_of(uint64_t count, uint64_t duration_ns, char to[32])
         return sn_text_count(number / 10, to);
     (void)snprintf(to, 32, "%" PRIu64 ".%" PRIu64, number / 10, number % 10);
     return to;
+}
+
+/* "1 thread", "1,200 threads". */
+static const char *plural(uint64_t count, const char *what, char to[32])
+{
+    char number[32];
+    (void)snprintf(to, 32, "%s %s%s", sn_text_count(count, number), what, count == 1 ? "" : "s");
+    return to;
+}
+
+static uint64_t bytes_a_second(uint64_t bytes, uint64_t duration_ns)
+{
+    double seconds = (double)duration_ns / (double)SN_NS_PER_SECOND;
+    double rate = seconds > 0 ? (double)bytes / seconds : 0;
+    return rate < 1e18 ? (uint64_t)rate : 0;
 }
 
 /* Begins a line of its own with a word in front. */
@@ -96,8 +113,9 @@ static void write_more(struct sn_text_report *page, size_t count, const char *wh
     if (count <= page->count)
         return;
     begin_line(page, "");
-    sn_text_words(page, SN_STYLE_DIM, "and %s more %s", sn_text_count(count - page->count, number),
-                  what);
+    sn_text_words(page, SN_STYLE_DIM, "and %s more %s%s (--count)",
+                  sn_text_count(count - page->count, number), what,
+                  count - page->count == 1 ? "" : "s");
     sn_text_end(page);
 }
 
@@ -109,38 +127,63 @@ static void write_gc_answer(struct sn_text_report *page, const struct sn_report 
     char paused[32];
     char whole[32];
     char share[16];
+    char first[16];
+    char last[16];
     char longest[32];
     char generation[16] = "";
-    if (!gc->pauses.seen_count) {
-        sn_text_heading(page, "GC", "did not stop the program");
-        return;
-    }
+    (void)sn_text_ns(gc->pause_ns, paused);
+    (void)sn_text_ns(report->duration_ns, whole);
+    (void)sn_text_share(gc->pause_ns, report->duration_ns, share);
     if (gc->longest_generation != SN_NO_GENERATION)
         (void)snprintf(generation, sizeof(generation), ", gen %u", gc->longest_generation);
-    sn_text_heading(page, "GC", "paused the program %s of %s (%s), longest %s%s",
-                    sn_text_ns(gc->pause_ns, paused), sn_text_ns(report->duration_ns, whole),
-                    sn_text_share(gc->pause_ns, report->duration_ns, share),
-                    sn_text_ns(gc->pauses.max, longest), generation);
+    if (gc->is_heap_growing)
+        sn_text_heading(page, "GC", "heap grew from %s to %s; paused %s of %s (%s)",
+                        sn_text_bytes(gc->heap_first_bytes, first),
+                        sn_text_bytes(gc->heap_last_bytes, last), paused, whole, share);
+    else if (gc->pauses.seen_count)
+        sn_text_heading(page, "GC", "paused the program %s of %s (%s), longest %s%s", paused, whole,
+                        share, sn_text_ns(gc->pauses.max, longest), generation);
+    else
+        sn_text_heading(page, "GC", "did not stop the program");
+}
+
+static void write_generation(struct sn_text_report *page, const struct sn_gc_report *gc, unsigned i)
+{
+    static const char *const names[SN_GENERATIONS] = {"gen 0", "gen 1", "gen 2", "large", "pinned"};
+    bool is_collected = i < 3 && gc->by_generation[i];
+    if (!is_collected && !gc->last_generation_bytes[i])
+        return;
+    sn_text_words(page, SN_STYLE_NONE, INDENT);
+    sn_text_cell(page, SN_STYLE_NONE, names[i], 10);
+    if (is_collected) {
+        uint64_t count = gc->by_generation[i];
+        uint64_t ns = gc->pause_by_generation[i];
+        sn_text_right_count(page, count, 13);
+        sn_text_right_ns(page, ns, 11);
+        sn_text_right_share(page, ns, gc->pause_ns, 10);
+        sn_text_right_ns(page, ns / count, 11);
+    } else {
+        sn_text_right(page, SN_STYLE_NONE, "", 45);
+    }
+    if (gc->heap_max_bytes)
+        sn_text_right_bytes(page, gc->last_generation_bytes[i], 13);
+    sn_text_end(page);
 }
 
 static void write_generations(struct sn_text_report *page, const struct sn_gc_report *gc)
 {
-    static const struct title titles[] = {{INDENT "generation", LABEL_WIDTH},
-                                          {"collections", 14},
-                                          {"paused", 12},
-                                          {"share", 10},
-                                          {"mean", 12},
+    static const struct title titles[] = {{INDENT "GENERATION", 12},
+                                          {"COLLECTIONS", 13},
+                                          {"PAUSED", 11},
+                                          {"SHARE", 10},
+                                          {"MEAN", 11},
+                                          {"AT THE END", 13},
                                           {NULL, 0}};
+    if (!gc->total_count && !gc->heap_max_bytes)
+        return;
     write_titles(page, titles);
-    for (unsigned i = 0; i < 3; i++) {
-        uint64_t count = gc->by_generation[i];
-        sn_text_words(page, SN_STYLE_NONE, INDENT "gen %u     ", i);
-        sn_text_right_count(page, count, 14);
-        sn_text_right_ns(page, gc->pause_by_generation[i], 12);
-        sn_text_right_share(page, gc->pause_by_generation[i], gc->pause_ns, 10);
-        sn_text_right_ns(page, count ? gc->pause_by_generation[i] / count : 0, 12);
-        sn_text_end(page);
-    }
+    for (unsigned i = 0; i < SN_GENERATIONS; i++)
+        write_generation(page, gc, i);
 }
 
 /* "induced 19, large objects 13": those that occur. */
@@ -181,20 +224,26 @@ static void write_pauses(struct sn_text_report *page, const struct sn_gc_report 
     sn_text_end(page);
 }
 
+/* What stays alive is what collections leave, and whether it grows is the question. */
 static void write_heap(struct sn_text_report *page, const struct sn_gc_report *gc)
 {
-    static const char *const names[SN_GENERATIONS] = {"gen 0", "gen 1", "gen 2", "large", "pinned"};
-    char size[16];
-    const char *comma = "";
+    uint64_t rate = bytes_a_second(gc->heap_last_bytes - gc->heap_first_bytes, gc->heap_span_ns);
+    char most[16];
+    char first[16];
+    char last[16];
+    char per_second[16];
     if (!gc->heap_max_bytes)
         return;
     begin_line(page, "heap");
-    sn_text_words(page, SN_STYLE_NONE, "up to %s; last: ", sn_text_bytes(gc->heap_max_bytes, size));
-    for (unsigned i = 0; i < SN_GENERATIONS; i++) {
-        sn_text_words(page, SN_STYLE_NONE, "%s%s %s", comma, names[i],
-                      sn_text_bytes(gc->last_generation_bytes[i], size));
-        comma = ", ";
-    }
+    (void)sn_text_bytes(gc->heap_first_bytes, first);
+    (void)sn_text_bytes(gc->heap_last_bytes, last);
+    if (gc->is_heap_growing)
+        sn_text_words(page, SN_STYLE_WARN, "after collections grew from %s to %s, %s/s; ", first,
+                      last, sn_text_bytes(rate, per_second));
+    else if (gc->heap_first_bytes)
+        sn_text_words(page, SN_STYLE_NONE, "after collections %s at first, %s at last; ", first,
+                      last);
+    sn_text_words(page, SN_STYLE_NONE, "up to %s", sn_text_bytes(gc->heap_max_bytes, most));
     sn_text_end(page);
 }
 
@@ -215,26 +264,32 @@ static size_t find_longest(const struct sn_gc_report *gc, size_t longest[LONGEST
     return count;
 }
 
+/* That it stopped the program is said only where it is not the rule. */
 static void write_collection(struct sn_text_report *page, const struct sn_collection *collection,
                              uint64_t first_ns)
 {
     uint64_t start_ns = collection->start_ns > first_ns ? collection->start_ns - first_ns : 0;
+    char how[128];
+    (void)snprintf(how, sizeof(how), "%s%s%s%s", sn_clr_gc_reason(collection->reason),
+                   collection->type ? ", " : "",
+                   collection->type ? sn_clr_gc_type(collection->type) : "",
+                   collection->is_compacting ? ", compacting" : "");
     sn_text_right_count(page, collection->number, 8);
-    sn_text_right_ns(page, start_ns, 11);
-    sn_text_right_ns(page, collection->pause_ns, 11);
-    sn_text_right_ns(page, collection->duration_ns, 11);
+    sn_text_right_count(page, collection->generation, 5);
+    sn_text_right_ns(page, start_ns, 9);
+    sn_text_right_ns(page, collection->pause_ns, 9);
+    sn_text_right_ns(page, collection->duration_ns, 9);
     sn_text_right_bytes(page, collection->heap_after_bytes, 12);
-    sn_text_words(page, SN_STYLE_NONE, INDENT "gen %u, %s, %s%s", collection->generation,
-                  sn_clr_gc_type(collection->type), sn_clr_gc_reason(collection->reason),
-                  collection->is_compacting ? ", compacting" : "");
+    sn_text_words(page, SN_STYLE_NONE, INDENT);
+    sn_text_rest_start(page, SN_STYLE_NONE, how);
     sn_text_end(page);
 }
 
 static void write_longest(struct sn_text_report *page, const struct sn_report *report)
 {
-    static const struct title titles[] = {{"number", 8}, {"at", 11},         {"paused", 11},
-                                          {"took", 11},  {"heap after", 12}, {"the longest", 0},
-                                          {NULL, 0}};
+    static const struct title titles[] = {{"LONGEST", 8}, {"GEN", 5},  {"AT", 9},
+                                          {"PAUSED", 9},  {"TOOK", 9}, {"HEAP AFTER", 12},
+                                          {"WHY", 0},     {NULL, 0}};
     size_t longest[LONGEST_PAUSES];
     size_t count = find_longest(&report->gc, longest);
     if (!count)
@@ -250,6 +305,7 @@ void sn_report_text_gc(struct sn_text_report *page, const struct sn_report *repo
     if (!gc->event_count)
         return;
     write_gc_answer(page, report);
+    write_heap(page, gc);
     write_generations(page, gc);
     if (gc->pauses.seen_count)
         write_pauses(page, gc);
@@ -257,7 +313,6 @@ void sn_report_text_gc(struct sn_text_report *page, const struct sn_report *repo
         write_words(page, "reasons", gc->by_reason, 32, sn_clr_gc_reason);
         write_words(page, "types", gc->by_type, 4, sn_clr_gc_type);
     }
-    write_heap(page, gc);
     write_longest(page, report);
 }
 
@@ -275,9 +330,9 @@ static void write_exceptions_answer(struct sn_text_report *page, const struct sn
         sn_text_heading(page, "Exceptions", "%s thrown, %s a second; %s from throw to catch",
                         thrown, per_second, sn_text_ns(exceptions->cost_ns, time));
     else
-        sn_text_heading(page, "Exceptions",
-                        "%s thrown, %s a second; the trace does not tell when they were caught",
-                        thrown, per_second);
+        sn_text_heading(page, "Exceptions", "%s thrown, %s a second; %s", thrown, per_second,
+                        exceptions->has_catches ? "no catch of them was seen"
+                                                : "the trace does not tell of catches");
 }
 
 /* Below the numbers: where most of it came from, and what the first one said. */
@@ -318,15 +373,15 @@ static void write_exception_kind(struct sn_text_report *page, const struct sn_re
 {
     char rate[32];
     const struct sn_exception_report *all = &report->exceptions;
-    write_cost(page, kind, kind->cost_ns, 11);
+    write_cost(page, kind, kind->cost_ns, 9);
     if (all->cost_ns)
-        sn_text_right_share(page, kind->cost_ns, all->cost_ns, 9);
+        sn_text_right_share(page, kind->cost_ns, all->cost_ns, 8);
     else
-        sn_text_right_share(page, kind->count, all->thrown_count, 9);
-    sn_text_right_count(page, kind->count, 10);
-    sn_text_right(page, SN_STYLE_NONE, rate_of(kind->count, report->duration_ns, rate), 9);
-    write_cost(page, kind, kind->caught_count ? kind->cost_ns / kind->caught_count : 0, 10);
-    write_cost(page, kind, kind->max_cost_ns, 10);
+        sn_text_right_share(page, kind->count, all->thrown_count, 8);
+    sn_text_right_count(page, kind->count, 9);
+    sn_text_right(page, SN_STYLE_NONE, rate_of(kind->count, report->duration_ns, rate), 8);
+    write_cost(page, kind, kind->caught_count ? kind->cost_ns / kind->caught_count : 0, 9);
+    write_cost(page, kind, kind->max_cost_ns, 9);
     sn_text_words(page, SN_STYLE_NONE, INDENT);
     sn_text_rest(page, SN_STYLE_BOLD, kind->name);
     sn_text_end(page);
@@ -354,13 +409,13 @@ static void write_exceptions_notes(struct sn_text_report *page,
 
 void sn_report_text_exceptions(struct sn_text_report *page, const struct sn_report *report)
 {
-    static const struct title titles[] = {{"time", 11},
-                                          {"share", 9},
-                                          {"thrown", 10},
-                                          {"/s", 9},
-                                          {"mean", 10},
-                                          {"longest", 10},
-                                          {"what, where, first message", 0},
+    static const struct title titles[] = {{"TIME", 9},
+                                          {"SHARE", 8},
+                                          {"THROWN", 9},
+                                          {"/S", 8},
+                                          {"MEAN", 9},
+                                          {"LONGEST", 9},
+                                          {"WHAT, WHERE, FIRST MESSAGE", 0},
                                           {NULL, 0}};
     const struct sn_exception_report *exceptions = &report->exceptions;
     SN_AUTO(sn_sites_done) struct sn_sites sites = {0};
@@ -376,7 +431,7 @@ void sn_report_text_exceptions(struct sn_text_report *page, const struct sn_repo
         write_exception_kind(page, report, &exceptions->kinds[i]);
         write_exception_detail(page, &sites, &exceptions->kinds[i], column);
     }
-    write_more(page, exceptions->count, "types");
+    write_more(page, exceptions->count, "type");
 }
 
 /* --- allocations --- */
@@ -388,13 +443,18 @@ static void write_allocations_answer(struct sn_text_report *page, const struct s
     char per_second[16];
     char share[16];
     char count[32];
-    double seconds = (double)report->duration_ns / (double)SN_NS_PER_SECOND;
-    double rate = seconds > 0 ? (double)allocations->bytes / seconds : 0;
-    sn_text_heading(page, "Allocations", "about %s, %s/s, %s of it large objects; %s samples",
-                    sn_text_bytes(allocations->bytes, bytes),
-                    sn_text_bytes(rate < 1e18 ? (uint64_t)rate : 0, per_second),
-                    sn_text_share(allocations->large_bytes, allocations->bytes, share),
-                    sn_text_count(allocations->sample_count, count));
+    sn_text_heading(
+        page, "Allocations", "about %s, %s/s, %s of it large objects; %s samples",
+        sn_text_bytes(allocations->bytes, bytes),
+        sn_text_bytes(bytes_a_second(allocations->bytes, report->duration_ns), per_second),
+        sn_text_share(allocations->large_bytes, allocations->bytes, share),
+        sn_text_count(allocations->sample_count, count));
+}
+
+/* Types and sites share what the numbers leave. */
+static unsigned type_width(const struct sn_text_report *page)
+{
+    return page->width > 80 ? (page->width - 38) / 2 : 21;
 }
 
 static void write_allocation_kind(struct sn_text_report *page, const struct sn_report *report,
@@ -403,12 +463,11 @@ static void write_allocation_kind(struct sn_text_report *page, const struct sn_r
 {
     size_t count;
     const struct sn_site *site = sn_sites_of_type(sites, kind->frame, &count);
-    sn_text_right_bytes(page, kind->bytes, 9);
-    sn_text_right_share(page, kind->bytes, report->allocations.bytes, 9);
+    sn_text_right_bytes(page, kind->bytes, 8);
+    sn_text_right_share(page, kind->bytes, report->allocations.bytes, 8);
     sn_text_right_count(page, kind->sample_count, 9);
     sn_text_words(page, SN_STYLE_NONE, INDENT);
-    unsigned type_width = page->width > 80 ? (page->width - 40) / 2 : 24;
-    sn_text_cell_end(page, SN_STYLE_BOLD, kind->name, type_width);
+    sn_text_cell_end(page, SN_STYLE_BOLD, kind->name, type_width(page));
     sn_text_right_share(page, site ? site->values[0] : 0, kind->bytes, 9);
     sn_text_words(page, SN_STYLE_NONE, INDENT);
     write_site(page, site);
@@ -417,14 +476,13 @@ static void write_allocation_kind(struct sn_text_report *page, const struct sn_r
 
 static void write_allocation_titles(struct sn_text_report *page)
 {
-    unsigned type_width = page->width > 80 ? (page->width - 40) / 2 : 24;
-    sn_text_right(page, SN_STYLE_DIM, "bytes", 9);
-    sn_text_right(page, SN_STYLE_DIM, "share", 9);
-    sn_text_right(page, SN_STYLE_DIM, "samples", 9);
+    sn_text_right(page, SN_STYLE_DIM, "BYTES", 8);
+    sn_text_right(page, SN_STYLE_DIM, "SHARE", 8);
+    sn_text_right(page, SN_STYLE_DIM, "SAMPLES", 9);
     sn_text_words(page, SN_STYLE_NONE, INDENT);
-    sn_text_cell(page, SN_STYLE_DIM, "what", type_width);
-    sn_text_right(page, SN_STYLE_DIM, "of it", 9);
-    sn_text_words(page, SN_STYLE_DIM, INDENT "mostly by");
+    sn_text_cell(page, SN_STYLE_DIM, "WHAT", type_width(page));
+    sn_text_right(page, SN_STYLE_DIM, "OF IT", 9);
+    sn_text_words(page, SN_STYLE_DIM, INDENT "MOSTLY BY");
     sn_text_end(page);
 }
 
@@ -440,31 +498,91 @@ void sn_report_text_allocations(struct sn_text_report *page, const struct sn_rep
         write_allocation_titles(page);
     for (size_t i = 0; i < allocations->count && i < page->count; i++)
         write_allocation_kind(page, report, &sites, &allocations->kinds[i]);
-    write_more(page, allocations->count, "types");
+    write_more(page, allocations->count, "type");
 }
 
 /* --- contention --- */
 
-static void write_open_waits(struct sn_text_report *page, const struct sn_report *report)
+/* What most of the waiting was: a deadlock, waits that do not end, or those of every day. */
+static void write_contention_answer(struct sn_text_report *page, const struct sn_report *report)
 {
     const struct sn_contention_report *contention = &report->contention;
-    uint64_t end_ns = report->first_ns + report->duration_ns;
-    uint64_t open_ns = end_ns > contention->open_since_ns ? end_ns - contention->open_since_ns : 0;
+    char count[32];
+    char rate[32];
+    char time[32];
+    if (contention->deadlocked_count)
+        sn_text_heading(page, "Contention",
+                        "DEADLOCK: %s threads wait for each other's locks, for %s so far",
+                        sn_text_count(contention->deadlocked_count, count),
+                        sn_text_ns(contention->open_waits[0].ns, time));
+    else if (contention->open_count && contention->open_ns >= contention->wait_ns / 2)
+        sn_text_heading(page, "Contention", "%s still %s for %s, the longest for %s",
+                        plural(contention->open_count, "thread", count),
+                        contention->open_count == 1 ? "waits" : "wait",
+                        contention->open_count == 1 ? "a lock" : "locks",
+                        sn_text_ns(contention->longest_open_ns, time));
+    else
+        sn_text_heading(page, "Contention", "threads waited %s for locks, %s, %s a second",
+                        sn_text_ns(contention->wait_ns, time),
+                        plural(contention->count, "time", count),
+                        rate_of(contention->count, report->duration_ns, rate));
+}
+
+static void write_waits(struct sn_text_report *page, const struct sn_contention_report *contention)
+{
     char number[32];
     char time[32];
-    if (contention->open_count) {
-        begin_line(page, "still");
-        sn_text_words(page, SN_STYLE_WARN, "%s waiting at the end, the longest for %s",
-                      sn_text_count(contention->open_count, number), sn_text_ns(open_ns, time));
+    if (contention->count) {
+        begin_line(page, "waits");
+        sn_text_words(page, SN_STYLE_NONE, "%s: ", sn_text_count(contention->count, number));
+        write_percentiles(page, &contention->waits);
         sn_text_end(page);
     }
     if (contention->native_count) {
         begin_line(page, "runtime");
-        sn_text_words(page, SN_STYLE_NONE, "%s waits for locks of the runtime itself, %s",
-                      sn_text_count(contention->native_count, number),
+        sn_text_words(page, SN_STYLE_NONE, "%s for locks of the runtime itself, %s",
+                      plural(contention->native_count, "wait", number),
                       sn_text_ns(contention->native_ns, time));
         sn_text_end(page);
     }
+}
+
+static void write_thread(struct sn_text_report *page, uint64_t thread_id, const char *name)
+{
+    SN_AUTO(sn_buf_done) struct sn_buf label = sn_buf_with_limit(4096);
+    const struct sn_profile_thread thread = {.thread_id = thread_id, .name = name};
+    sn_label_thread(&label, &thread);
+    sn_text_name(page, SN_STYLE_BOLD, sn_buf_string(&label));
+}
+
+/* Who waits, for whom, and where. */
+static void write_open_wait(struct sn_text_report *page, const struct sn_sites *sites,
+                            const struct sn_profile *profile, const struct sn_open_wait *wait)
+{
+    struct sn_site site = {.frame = sn_sites_frame(sites, profile, wait->node)};
+    sn_text_right_ns(page, wait->ns, 11);
+    sn_text_words(page, SN_STYLE_NONE, INDENT);
+    write_thread(page, wait->thread_id, wait->thread_name);
+    if (wait->owner_id) {
+        sn_text_words(page, SN_STYLE_NONE, " waits for a lock of ");
+        write_thread(page, wait->owner_id, wait->owner_name);
+    }
+    sn_text_end(page);
+    sn_text_words(page, SN_STYLE_DIM, "%13sat ", "");
+    write_site(page, &site);
+    sn_text_end(page);
+}
+
+static void write_open_waits(struct sn_text_report *page, const struct sn_sites *sites,
+                             const struct sn_contention_report *contention)
+{
+    static const struct title titles[] = {{"SO FAR", 11}, {"NOT ENDED", 0}, {NULL, 0}};
+    if (!contention->open_count)
+        return;
+    write_titles(page, titles);
+    for (size_t i = 0; i < contention->open_count && i < page->count; i++)
+        write_open_wait(page, sites, contention->profile, &contention->open_waits[i]);
+    write_more(page, contention->open_count, "thread");
 }
 
 static void write_contention_site(struct sn_text_report *page, const struct sn_site *site,
@@ -481,28 +599,19 @@ static void write_contention_site(struct sn_text_report *page, const struct sn_s
 
 void sn_report_text_contention(struct sn_text_report *page, const struct sn_report *report)
 {
-    static const struct title titles[] = {{"waited", 11}, {"share", 9}, {"waits", 10},
-                                          {"mean", 11},   {"where", 0}, {NULL, 0}};
+    static const struct title titles[] = {{"WAITED", 11}, {"SHARE", 9}, {"WAITS", 10},
+                                          {"MEAN", 11},   {"WHERE", 0}, {NULL, 0}};
     const struct sn_contention_report *contention = &report->contention;
     SN_AUTO(sn_sites_done) struct sn_sites sites = {0};
-    char count[32];
-    char rate[32];
-    char time[32];
     if (!contention->event_count)
         return;
     sn_sites_find(&sites, contention->profile, 0);
-    sn_text_heading(page, "Contention", "threads waited %s for locks, %s times, %s a second",
-                    sn_text_ns(contention->wait_ns, time), sn_text_count(contention->count, count),
-                    rate_of(contention->count, report->duration_ns, rate));
-    if (contention->count) {
-        begin_line(page, "waits");
-        write_percentiles(page, &contention->waits);
-        sn_text_end(page);
-    }
-    write_open_waits(page, report);
+    write_contention_answer(page, report);
+    write_waits(page, contention);
+    write_open_waits(page, &sites, contention);
     if (sites.count)
         write_titles(page, titles);
     for (size_t i = 0; i < sites.count && i < page->count; i++)
         write_contention_site(page, &sites.items[i], contention->wait_ns);
-    write_more(page, sites.count, "places");
+    write_more(page, sites.count, "place");
 }

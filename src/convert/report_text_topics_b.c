@@ -9,32 +9,56 @@
 #include "base/text.h"
 #include "clr/words.h"
 #include "convert/report_text.h"
+#include "convert/work_facts.h"
 #include "model/report.h"
 
-#define HEADLINE_NAME 64u /* bytes of a name in a first line */
-#define INDENT        "  "
-#define OPEN_ROWS     5u
-#define LONG_WAIT_NS  (100ull * SN_NS_PER_MS) /* a median wait that people notice */
-
-/* A name from outside, fit for a heading. */
-static const char *headline_name(struct sn_buf *to, const char *text)
-{
-    size_t size = strnlen(text, HEADLINE_NAME + 1);
-    bool is_cut = size > HEADLINE_NAME;
-    if (is_cut) {
-        size = HEADLINE_NAME;
-        while (size && ((unsigned char)text[size] & 0xC0u) == 0x80u)
-            size--;
-    }
-    sn_text_printable(to, text, size);
-    if (is_cut)
-        sn_buf_text(to, "…");
-    return sn_buf_string(to);
-}
+#define TITLE_WIDTH 12u /* of a heading */
+#define NAME_LEAST  10u /* columns of a name in a heading, however narrow the page is */
+#define NAME_MOST   90u
+#define NAME_BYTES  1024u /* more of a name is not looked at */
+#define INDENT      "  "
 
 static size_t least(size_t a, size_t b)
 {
     return a < b ? a : b;
+}
+
+static bool is_inside_character(char byte)
+{
+    return ((unsigned char)byte & 0xC0u) == 0x80u;
+}
+
+/* A name from outside, fit for a heading, its beginning cut away beyond `room` columns. */
+static const char *headline_name(struct sn_buf *to, const char *text, size_t room)
+{
+    SN_AUTO(sn_buf_done) struct sn_buf safe = sn_buf_with_limit(8u * NAME_BYTES);
+    size_t size = strlen(text);
+    const char *from = size > NAME_BYTES ? text + size - NAME_BYTES : text;
+    while (is_inside_character(*from) && from > text)
+        from++;
+    sn_text_printable(&safe, from, strlen(from));
+    const char *shown = sn_buf_string(&safe);
+    size_t columns = 0;
+    for (const char *at = shown; *at; at++)
+        columns += !is_inside_character(*at);
+    if (columns > room) {
+        sn_buf_text(to, "…");
+        for (; columns >= room; shown++) /* the sign takes one */
+            columns -= !is_inside_character(shown[1]);
+    }
+    sn_buf_text(to, shown);
+    return sn_buf_string(to);
+}
+
+/* A heading with a name from outside between our own words; all of it in one line of the page. */
+static void put_named_heading(struct sn_text_report *page, const char *title, const char *before,
+                              const char *name, const char *after)
+{
+    SN_AUTO(sn_buf_done) struct sn_buf cut = sn_buf_with_limit(8u * NAME_BYTES);
+    size_t taken = TITLE_WIDTH + strlen(before) + strlen(after);
+    size_t room = page->width > taken + NAME_LEAST ? page->width - taken : NAME_LEAST;
+    sn_text_heading(page, title, "%s%s%s", before,
+                    headline_name(&cut, name, least(room, NAME_MOST)), after);
 }
 
 static void put_titles(struct sn_text_report *page, const char *const *titles, unsigned width,
@@ -83,14 +107,14 @@ static const char *counted(uint64_t count, const char *noun, char to[64])
 
 static void put_jit_headline(struct sn_text_report *page, const struct sn_jit_report *jit)
 {
-    SN_AUTO(sn_buf_done) struct sn_buf name = sn_buf_with_limit(1024);
     char methods[64];
     char time[32];
-    char share[16];
     char dearest[32];
     char code[16];
+    char before[128];
+    char after[48];
     if (!jit->jitted_count) { /* the runtime tells of methods at the verbose level only */
-        sn_text_heading(page, "JIT", "single methods are not told of: --profile jit asks for them");
+        sn_text_heading(page, "JIT", SN_JIT_NOT_TOLD);
         return;
     }
     counted(jit->jitted_count, "method", methods);
@@ -99,10 +123,10 @@ static void put_jit_headline(struct sn_text_report *page, const struct sn_jit_re
                         sn_text_bytes(jit->native_bytes, code));
         return;
     }
-    sn_text_heading(
-        page, "JIT", "%s compiled in %s, %s of it in the background; dearest: %s, %s", methods,
-        sn_text_ns(jit->time_ns, time), sn_text_share(jit->background_time_ns, jit->time_ns, share),
-        headline_name(&name, jit->methods[0].name), sn_text_ns(jit->methods[0].time_ns, dearest));
+    (void)snprintf(before, sizeof(before), "%s compiled in %s; dearest: ", methods,
+                   sn_text_ns(jit->time_ns, time));
+    (void)snprintf(after, sizeof(after), ", %s", sn_text_ns(jit->methods[0].time_ns, dearest));
+    put_named_heading(page, "JIT", before, jit->methods[0].name, after);
 }
 
 static void put_tiers(struct sn_text_report *page, const struct sn_jit_report *jit)
@@ -152,6 +176,12 @@ static void put_tiering(struct sn_text_report *page, const struct sn_jit_report 
 {
     char count[64];
     char time[32];
+    char share[16];
+    if (jit->timed_count) {
+        sn_text_words(page, SN_STYLE_NONE, INDENT "%s of the time was spent in the background",
+                      sn_text_share(jit->background_time_ns, jit->time_ns, share));
+        sn_text_end(page);
+    }
     if (jit->background_count) {
         sn_text_words(page, SN_STYLE_NONE, INDENT "better code was made in the background: %s, %s",
                       counted(jit->background_count, "time", count),
@@ -184,54 +214,40 @@ void sn_report_text_jit(struct sn_text_report *page, const struct sn_report *rep
 
 /* --- thread pool --- */
 
-/* The runtime said so, or work waits so long that people notice. */
-static bool is_starved(const struct sn_pool_report *pool)
-{
-    return pool->by_reason[SN_POOL_STARVATION] ||
-           sn_series_percentile(&pool->queue_waits, 50) >= LONG_WAIT_NS;
-}
-
 static void put_pool_headline(struct sn_text_report *page, const struct sn_pool_report *pool)
 {
     char workers[64] = "workers not told";
     char items[64];
     char rest[96] = "";
     char wait[32];
+    char why[128];
     if (pool->has_workers && pool->worker_min == pool->worker_max)
-        (void)counted(pool->worker_max, "active worker", workers);
+        (void)counted(pool->worker_max, "worker", workers);
     else if (pool->has_workers)
-        (void)snprintf(workers, sizeof(workers), "%" PRIu32 " to %" PRIu32 " active workers",
+        (void)snprintf(workers, sizeof(workers), "%" PRIu32 " to %" PRIu32 " workers",
                        pool->worker_min, pool->worker_max);
     if (pool->queue_waits.seen_count)
-        (void)snprintf(rest, sizeof(rest), "; %s, 99 %% began within %s",
+        (void)snprintf(rest, sizeof(rest), "; %s, p99 wait %s",
                        counted(pool->dequeue_count, "work item", items),
                        sn_text_ns(sn_series_percentile(&pool->queue_waits, 99), wait));
-    sn_text_heading(page, "Thread pool", "%s%s%s", is_starved(pool) ? "STARVED; " : "", workers,
-                    rest);
+    sn_text_heading(page, "Thread pool", "%s%s%s", sn_pool_starvation(pool, why) ? "STARVED; " : "",
+                    workers, rest);
 }
 
 /* What it means, since the runtime says it in one word among others, or not at all while now and
  * then a thread comes free. */
 static void put_starvation(struct sn_text_report *page, const struct sn_pool_report *pool)
 {
-    uint64_t count = pool->by_reason[SN_POOL_STARVATION];
-    char times[64];
-    char span[32];
-    if (!is_starved(pool))
+    char to[128];
+    const char *why = sn_pool_starvation(pool, to);
+    if (!why)
         return;
     sn_text_words(page, SN_STYLE_BAD, INDENT "Starvation: ");
-    if (count)
-        sn_text_words(page, SN_STYLE_NONE,
-                      "%s within %s a thread was added because work waited and none came free.",
-                      counted(count, "time", times),
-                      sn_text_ns(pool->starved_until_ns - pool->starved_from_ns, span));
-    else
-        sn_text_words(page, SN_STYLE_NONE, "every second work item waited %s or more for a thread.",
-                      sn_text_ns(sn_series_percentile(&pool->queue_waits, 50), span));
+    sn_text_words(page, SN_STYLE_NONE, "%s.", why);
     sn_text_end(page);
-    sn_text_words(page, SN_STYLE_NONE,
-                  INDENT "Pool threads that block make others wait: look for .Result, .Wait(), "
-                         "locks, sleeps and sync I/O on them.");
+    sn_text_words(page, SN_STYLE_NONE, INDENT SN_POOL_ADVICE_1);
+    sn_text_end(page);
+    sn_text_words(page, SN_STYLE_NONE, INDENT SN_POOL_ADVICE_2);
     sn_text_end(page);
 }
 
@@ -242,15 +258,18 @@ static void put_queue(struct sn_text_report *page, const struct sn_pool_report *
     char max[32];
     char left[64];
     const struct sn_series *waits = &pool->queue_waits;
-    if (!waits->seen_count)
-        return;
-    sn_text_words(page, SN_STYLE_NONE, INDENT "wait in the queue: median %s, p99 %s, longest %s",
-                  sn_text_ns(sn_series_percentile(waits, 50), p50),
-                  sn_text_ns(sn_series_percentile(waits, 99), p99), sn_text_ns(waits->max, max));
-    if (pool->waiting_count)
-        sn_text_words(page, SN_STYLE_NONE, "; %s not begun at the end",
-                      counted(pool->waiting_count, "item", left));
-    sn_text_end(page);
+    if (waits->seen_count) {
+        sn_text_words(
+            page, SN_STYLE_NONE, INDENT "wait in the queue: median %s, p99 %s, longest %s",
+            sn_text_ns(sn_series_percentile(waits, 50), p50),
+            sn_text_ns(sn_series_percentile(waits, 99), p99), sn_text_ns(waits->max, max));
+        sn_text_end(page);
+    }
+    if (pool->waiting_count) {
+        sn_text_words(page, SN_STYLE_NONE, INDENT "%s had not begun at the end",
+                      counted(pool->waiting_count, "work item", left));
+        sn_text_end(page);
+    }
 }
 
 static void put_reasons(struct sn_text_report *page, const struct sn_pool_report *pool)
@@ -326,12 +345,13 @@ static void put_requests_headline(struct sn_text_report *page, const struct sn_r
                                   bool sent)
 {
     SN_AUTO(sn_buf_done) struct sn_buf text = sn_buf_with_limit(16384);
-    SN_AUTO(sn_buf_done) struct sn_buf name = sn_buf_with_limit(1024);
     const struct sn_route *route = slowest(&report->requests, sent);
     uint64_t count = count_requests(&report->requests, sent);
     char requests[64];
     char rate[32];
     char p99[32];
+    char before[128];
+    char after[48];
     const char *title = sent ? "HTTP sent" : "HTTP served";
     counted(count, "request", requests);
     per_second(report, count, rate);
@@ -340,9 +360,10 @@ static void put_requests_headline(struct sn_text_report *page, const struct sn_r
         return;
     }
     route_text(&text, route);
-    sn_text_heading(page, title, "%s, %s; slowest route %s: p99 %s", requests, rate,
-                    headline_name(&name, sn_buf_string(&text)),
-                    sn_text_ns(sn_series_percentile(&route->times, 99), p99));
+    (void)snprintf(before, sizeof(before), "%s, %s; slowest: ", requests, rate);
+    (void)snprintf(after, sizeof(after), ", p99 %s",
+                   sn_text_ns(sn_series_percentile(&route->times, 99), p99));
+    put_named_heading(page, title, before, sn_buf_string(&text), after);
 }
 
 static void put_route(struct sn_text_report *page, const struct sn_report *report,
@@ -359,7 +380,8 @@ static void put_route(struct sn_text_report *page, const struct sn_report *repor
     sn_text_right_ns(page, sn_series_percentile(&route->times, 99), 8);
     sn_text_right_ns(page, route->times.max, 8);
     sn_text_right(page, route->failed_count ? SN_STYLE_BAD : SN_STYLE_DIM,
-                  sn_text_count(route->failed_count, failed), 7);
+                  sn_route_knows_failures(route) ? sn_text_count(route->failed_count, failed) : "-",
+                  7);
     sn_text_right_count(page, route->exception_count, 7);
     route_text(&text, route);
     sn_text_words(page, SN_STYLE_NONE, "  ");
@@ -398,11 +420,12 @@ static void put_request_notes(struct sn_text_report *page, const struct sn_reque
                       counted(requests->open_count, "request", count));
         sn_text_end(page);
     }
-    if (requests->by_thread_count * 20 > requests->times.seen_count) { /* more than at the seams */
-        sn_text_words(page, SN_STYLE_WARN,
-                      INDENT "%s without activity id: begin and end were matched by thread, which "
-                             "awaits break; --profile aspnet,http asks for the ids",
+    if (sn_requests_are_guessed(requests)) {
+        sn_text_words(page, SN_STYLE_WARN, INDENT "%s without activity id: matched by thread,",
                       counted(requests->by_thread_count, "request", count));
+        sn_text_end(page);
+        sn_text_words(page, SN_STYLE_WARN,
+                      INDENT "which awaits break; --profile aspnet,http asks for the ids");
         sn_text_end(page);
     }
 }
@@ -418,37 +441,29 @@ void sn_report_text_requests(struct sn_text_report *page, const struct sn_report
 
 /* --- tasks --- */
 
-/* The kind with the oldest operation that has not ended, after `last` in that order; NULL for none.
- */
-static const struct sn_task_kind *next_oldest(const struct sn_task_report *tasks,
-                                              const struct sn_task_kind *last)
+static void put_tasks_headline(struct sn_text_report *page, const struct sn_task_report *tasks,
+                               const struct sn_open_tasks *open)
 {
-    const struct sn_task_kind *found = NULL;
-    for (size_t i = 0; i < tasks->count; i++) {
-        const struct sn_task_kind *kind = &tasks->kinds[i];
-        bool is_shown = last && (kind->oldest_ns > last->oldest_ns ||
-                                 (kind->oldest_ns == last->oldest_ns && kind <= last));
-        if (kind->open_count && !is_shown && (!found || kind->oldest_ns > found->oldest_ns))
-            found = kind;
-    }
-    return found;
-}
-
-static void put_tasks_headline(struct sn_text_report *page, const struct sn_task_report *tasks)
-{
-    SN_AUTO(sn_buf_done) struct sn_buf name = sn_buf_with_limit(1024);
-    const struct sn_task_kind *kind = next_oldest(tasks, NULL);
     char operations[64];
-    char open[32];
+    char digits[32];
     char age[32];
-    counted(tasks->operation_count, "async operation", operations);
-    if (!kind) {
-        sn_text_heading(page, "Tasks", "%s, all ended", operations);
+    char before[128];
+    char after[48];
+    counted(tasks->operation_count, "operation", operations);
+    if (!open->count) {
+        sn_text_heading(page, "Tasks", "%s, all that began have ended", operations);
         return;
     }
-    sn_text_heading(page, "Tasks", "%s, %s still open; oldest: %s, %s", operations,
-                    sn_text_count(tasks->open_count, open), headline_name(&name, kind->name),
-                    sn_text_ns(kind->oldest_ns, age));
+    if (!open->own_count) {
+        sn_text_heading(page, "Tasks", "%s, all ended but %s of the framework's", operations,
+                        sn_text_count(tasks->open_count, digits));
+        return;
+    }
+    (void)snprintf(before, sizeof(before),
+                   "%s of %s open; oldest own: ", sn_text_count(tasks->open_count, digits),
+                   operations);
+    (void)snprintf(after, sizeof(after), ", %s", sn_text_ns(open->kinds[0]->oldest_ns, age));
+    put_named_heading(page, "Tasks", before, open->kinds[0]->name, after);
 }
 
 static void put_series(struct sn_text_report *page, const char *what,
@@ -471,7 +486,7 @@ static void put_blocked(struct sn_text_report *page, const struct sn_task_report
 {
     char count[64];
     char age[32];
-    put_series(page, "threads blocked on tasks", &tasks->sync_waits);
+    put_series(page, "threads blocked", &tasks->sync_waits);
     if (!tasks->blocked_count)
         return;
     sn_text_words(page, SN_STYLE_WARN, INDENT "%s still blocked on a task, the longest for %s",
@@ -500,32 +515,56 @@ static void put_kind(struct sn_text_report *page, const struct sn_task_kind *kin
     sn_text_end(page);
 }
 
-static void put_open(struct sn_text_report *page, const struct sn_task_report *tasks)
+/* The reader's own are what may be stuck; the framework's are one line, as they always wait. */
+static void put_open(struct sn_text_report *page, const struct sn_open_tasks *open)
 {
     static const char *const titles[] = {"OLDEST", "OPEN", NULL};
-    const struct sn_task_kind *kind = next_oldest(tasks, NULL);
-    if (!kind)
+    SN_AUTO(sn_buf_done) struct sn_buf names = sn_buf_with_limit(65536);
+    size_t shown = least(open->own_count, page->count);
+    if (!open->count)
         return;
     put_titles(page, titles, 8, "NOT ENDED WHEN THE TRACE DID");
-    for (size_t i = 0; kind && i < least(OPEN_ROWS, page->count); i++) {
+    for (size_t i = 0; i < shown; i++) {
+        const struct sn_task_kind *kind = open->kinds[i];
         sn_text_words(page, SN_STYLE_NONE, INDENT);
         sn_text_right_ns(page, kind->oldest_ns, 8);
         sn_text_right_count(page, kind->open_count, 8);
         sn_text_words(page, SN_STYLE_NONE, "  ");
-        sn_text_rest(page, SN_STYLE_NONE, kind->name);
+        sn_text_rest(page, SN_STYLE_BOLD, kind->name);
         sn_text_end(page);
-        kind = next_oldest(tasks, kind);
     }
+    put_more(page, shown, open->own_count, "operation");
+    if (open->own_count == open->count)
+        return;
+    sn_open_tasks_framework(&names, open);
+    sn_text_words(page, SN_STYLE_NONE, INDENT);
+    sn_text_right_ns(page, open->framework_oldest_ns, 8);
+    sn_text_right_count(page, open->framework_open_count, 8);
+    sn_text_words(page, SN_STYLE_NONE, "  ");
+    sn_text_rest_start(page, SN_STYLE_DIM, sn_buf_string(&names));
+    sn_text_end(page);
+}
+
+static void put_unseen(struct sn_text_report *page, const struct sn_task_report *tasks)
+{
+    SN_AUTO(sn_buf_done) struct sn_buf words = sn_buf_with_limit(256);
+    sn_tasks_unseen(&words, tasks);
+    sn_text_words(page, SN_STYLE_DIM, INDENT "%s", sn_buf_string(&words));
+    sn_text_end(page);
 }
 
 void sn_report_text_tasks(struct sn_text_report *page, const struct sn_report *report)
 {
+    SN_AUTO(sn_open_tasks_done) struct sn_open_tasks open = {0};
     const struct sn_task_report *tasks = &report->tasks;
     size_t shown = least(tasks->count, page->count);
     if (!tasks->event_count)
         return;
-    put_tasks_headline(page, tasks);
-    put_series(page, "tasks waited for a worker", &tasks->queue_waits);
+    sn_open_tasks_find(&open, tasks);
+    put_tasks_headline(page, tasks, &open);
+    put_open(page, &open);
+    put_unseen(page, tasks);
+    put_series(page, "tasks queued", &tasks->queue_waits);
     put_series(page, "tasks ran", &tasks->runs);
     put_blocked(page, tasks);
     if (!tasks->count)
@@ -536,5 +575,4 @@ void sn_report_text_tasks(struct sn_text_report *page, const struct sn_report *r
     for (size_t i = 0; i < shown; i++)
         put_kind(page, &tasks->kinds[i]);
     put_more(page, shown, tasks->count, "operation");
-    put_open(page, tasks);
 }

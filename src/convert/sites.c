@@ -6,7 +6,6 @@
 #include "base/array.h"
 #include "base/own.h"
 #include "base/table.h"
-#include "convert/ranking.h"
 
 static bool is_type(const struct sn_profile *profile, uint32_t node)
 {
@@ -14,18 +13,85 @@ static bool is_type(const struct sn_profile *profile, uint32_t node)
     return frame != SN_NO_INDEX && profile->frames[frame].kind == SN_FRAME_TYPE;
 }
 
-/* Type and frame of a row's node. */
-static struct sn_site describe(const struct sn_profile *profile, uint32_t node)
+static bool begins(const char *text, const char *start)
 {
-    struct sn_site site = {.type = SN_NO_INDEX};
-    if (is_type(profile, node)) {
-        site.type = profile->nodes[node].frame;
-        node = profile->nodes[node].parent;
+    return strncmp(text, start, strlen(start)) == 0;
+}
+
+/* The framework's own means to throw, to pass on and to wait: they stand above the code that did
+ * it, in every such stack. So does code without a name. */
+static bool is_means(const struct sn_frame *frame)
+{
+    static const char *const types[] = {
+        "System.Runtime.EH.",
+        "System.Runtime.ExceptionServices.",
+        "System.Runtime.CompilerServices.TaskAwaiter",
+        "System.Runtime.CompilerServices.ValueTaskAwaiter",
+        "System.Runtime.CompilerServices.ConfiguredTaskAwaitable",
+        "System.Runtime.CompilerServices.ConfiguredValueTaskAwaitable",
+        "System.Threading.Monitor.",
+        "System.Threading.Lock.",
+    };
+    const char *dot = strrchr(frame->name, '.');
+    if (frame->kind != SN_FRAME_MANAGED || strstr(frame->name, "ThrowHelper."))
+        return true;
+    if (begins(dot ? dot + 1 : frame->name, "Throw"))
+        return true;
+    if (frame->is_waiting && begins(frame->name, "System.Threading."))
+        return true;
+    for (size_t i = 0; i < sizeof(types) / sizeof(*types); i++) {
+        if (begins(frame->name, types[i]))
+            return true;
     }
-    site.frame = sn_own_frame(profile, node);
-    if (!site.frame && profile->nodes[node].frame != SN_NO_INDEX)
-        site.frame = &profile->frames[profile->nodes[node].frame];
-    return site;
+    return false;
+}
+
+/* The frames that a node's site may be; indices, SN_NO_INDEX: none. */
+struct sn_site_choice {
+    uint32_t own;   /* nearest that the reader wrote */
+    uint32_t plain; /* nearest that is no mere means */
+};
+
+/* Of all nodes, parents first: one pass whatever the depth. */
+static struct sn_site_choice *find_choices(const struct sn_profile *profile)
+{
+    struct sn_site_choice *choices = calloc(profile->node_count + 1, sizeof(*choices));
+    if (!choices)
+        return NULL;
+    choices[0] = (struct sn_site_choice){SN_NO_INDEX, SN_NO_INDEX};
+    for (size_t i = 1; i < profile->node_count; i++) {
+        const struct sn_node *node = &profile->nodes[i];
+        const struct sn_frame *frame = &profile->frames[node->frame];
+        choices[i] = choices[node->parent];
+        if (!frame->is_framework && frame->kind == SN_FRAME_MANAGED)
+            choices[i].own = node->frame;
+        if (!is_means(frame))
+            choices[i].plain = node->frame;
+    }
+    return choices;
+}
+
+const struct sn_frame *sn_sites_frame(const struct sn_sites *sites,
+                                      const struct sn_profile *profile, uint32_t node)
+{
+    if (node < profile->node_count && is_type(profile, node))
+        node = profile->nodes[node].parent;
+    if (!sites->choices || node >= profile->node_count || !node)
+        return NULL;
+    uint32_t frame = sites->choices[node].own;
+    if (frame == SN_NO_INDEX)
+        frame = sites->choices[node].plain;
+    return &profile->frames[frame == SN_NO_INDEX ? profile->nodes[node].frame : frame];
+}
+
+/* Type, if they are told apart, and frame of a row's node. */
+static struct sn_site describe(const struct sn_sites *sites, const struct sn_profile *profile,
+                               uint32_t node, bool by_type)
+{
+    return (struct sn_site){
+        .type = by_type && is_type(profile, node) ? profile->nodes[node].frame : SN_NO_INDEX,
+        .frame = sn_sites_frame(sites, profile, node),
+    };
 }
 
 static uint64_t key_of(const struct sn_profile *profile, const struct sn_site *site)
@@ -36,9 +102,9 @@ static uint64_t key_of(const struct sn_profile *profile, const struct sn_site *s
 
 /* False without memory. */
 static bool add_row(struct sn_sites *sites, size_t *capacity, struct sn_table *index,
-                    const struct sn_profile *profile, const struct sn_row *row)
+                    const struct sn_profile *profile, const struct sn_row *row, bool by_type)
 {
-    struct sn_site site = describe(profile, row->node);
+    struct sn_site site = describe(sites, profile, row->node, by_type);
     uint64_t *place = sn_table_put(index, key_of(profile, &site));
     if (!place)
         return false;
@@ -67,16 +133,18 @@ static int most_first(const void *left, const void *right, void *user)
     return strcmp(sn_site_name(a), sn_site_name(b));
 }
 
-void sn_sites_find(struct sn_sites *sites, const struct sn_profile *profile, int column)
+static void find_sites(struct sn_sites *sites, const struct sn_profile *profile, int column,
+                       bool by_type)
 {
     size_t capacity = 0;
     *sites = (struct sn_sites){0};
     if (!profile || column < 0)
         return;
     struct sn_table index = sn_table_with_limit(profile->row_count + 1);
-    bool has_memory = true;
+    sites->choices = find_choices(profile);
+    bool has_memory = sites->choices;
     for (size_t i = 0; has_memory && i < profile->row_count; i++)
-        has_memory = add_row(sites, &capacity, &index, profile, &profile->rows[i]);
+        has_memory = add_row(sites, &capacity, &index, profile, &profile->rows[i], by_type);
     sn_table_done(&index);
     if (!has_memory)
         sn_sites_done(sites);
@@ -85,9 +153,20 @@ void sn_sites_find(struct sn_sites *sites, const struct sn_profile *profile, int
         qsort_r(sites->items, sites->count, sizeof(*sites->items), most_first, &chosen);
 }
 
+void sn_sites_find(struct sn_sites *sites, const struct sn_profile *profile, int column)
+{
+    find_sites(sites, profile, column, true);
+}
+
+void sn_sites_find_all(struct sn_sites *sites, const struct sn_profile *profile, int column)
+{
+    find_sites(sites, profile, column, false);
+}
+
 void sn_sites_done(struct sn_sites *sites)
 {
     free(sites->items);
+    free(sites->choices);
     *sites = (struct sn_sites){0};
 }
 

@@ -86,7 +86,7 @@ bool sn_spans_init(struct sn_spans *spans, const struct sn_profile *profile, int
         return false;
     rank_nodes(spans);
     order_rows(spans);
-    spans->path = calloc((size_t)deepest(spans) + 1, sizeof(*spans->path));
+    spans->path = calloc((size_t)deepest(spans) + 2, sizeof(*spans->path)); /* and the thread's */
     return spans->path != NULL;
 }
 
@@ -107,6 +107,14 @@ static uint32_t parent_of(const struct sn_spans *spans, uint32_t node)
     return spans->profile->nodes[node].parent;
 }
 
+/* Whether the thread's own frame lies between `node` and its parent, below `ancestor`. */
+static bool has_thread_frame(const struct sn_spans *spans, uint32_t node, uint32_t ancestor)
+{
+    uint32_t above = spans->profile->threads_node;
+    return spans->thread_frame != SN_NO_INDEX && parent_of(spans, node) == above &&
+           ancestor != above;
+}
+
 static void close_to(struct sn_spans *spans, uint32_t ancestor)
 {
     if (spans->is_stackless)
@@ -115,6 +123,8 @@ static void close_to(struct sn_spans *spans, uint32_t ancestor)
     while (spans->node != ancestor) {
         spans->ops->close(spans->user, spans->profile->nodes[spans->node].frame, spans->at,
                           spans->spent);
+        if (has_thread_frame(spans, spans->node, ancestor))
+            spans->ops->close(spans->user, spans->thread_frame, spans->at, spans->spent);
         spans->node = parent_of(spans, spans->node);
     }
 }
@@ -138,8 +148,11 @@ static void move_to(struct sn_spans *spans, uint32_t node)
     uint32_t ancestor = common_ancestor(spans, spans->node, node);
     close_to(spans, ancestor);
     size_t count = 0;
-    for (uint32_t on_way = node; on_way != ancestor; on_way = parent_of(spans, on_way))
+    for (uint32_t on_way = node; on_way != ancestor; on_way = parent_of(spans, on_way)) {
         spans->path[count++] = spans->profile->nodes[on_way].frame;
+        if (has_thread_frame(spans, on_way, ancestor))
+            spans->path[count++] = spans->thread_frame;
+    }
     while (count)
         spans->ops->open(spans->user, spans->path[--count], spans->at, spans->spent);
     spans->node = node;
@@ -198,11 +211,18 @@ static void walk_rows(struct sn_spans *spans, size_t first, size_t end)
     }
 }
 
+static uint32_t frame_of(const struct sn_spans *spans, uint32_t thread)
+{
+    bool has_own = spans->profile->threads_node && !spans->is_merged && thread != SN_NO_INDEX;
+    return has_own ? spans->profile->threads[thread].frame : SN_NO_INDEX;
+}
+
 uint64_t sn_spans_walk(struct sn_spans *spans, uint32_t thread, const struct sn_spans_ops *ops,
                        void *user)
 {
     spans->ops = ops;
     spans->user = user;
+    spans->thread_frame = frame_of(spans, thread);
     spans->node = 0;
     spans->at = 0;
     spans->spent = 0;

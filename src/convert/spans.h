@@ -33,8 +33,9 @@ struct sn_spans {
     uint32_t *path;           /* the way down to a node */
     const struct sn_spans_ops *ops;
     void *user;
-    uint32_t node;     /* where the walk is; 0: nowhere, */
-    bool is_stackless; /* or in what has no stack */
+    uint32_t thread_frame; /* between the profile's threads_node and its children; or SN_NO_INDEX */
+    uint32_t node;         /* where the walk is; 0: nowhere, */
+    bool is_stackless;     /* or in what has no stack */
     uint64_t at;
     uint64_t spent;
 };

@@ -67,6 +67,7 @@ struct sn_profile_thread {
     uint64_t thread_id;
     uint32_t pid;
     const char *name; /* the kernel's, or "" */
+    uint32_t frame;   /* where the profile has a threads_node: its own, shown below that */
     struct sn_buf runs;
     /* of the encoder: */
     uint64_t last_end_ns;
@@ -113,6 +114,8 @@ struct sn_profile {
     uint64_t end_ns;
     uint64_t start_utc_ns;  /* wall clock at start_ns */
     uint64_t dropped_count; /* additions that a ceiling or memory refused */
+    uint32_t threads_node;  /* 0: none; else shown per thread, each has a frame between it and its
+                             * children, which is in no node */
 };
 
 /* `columns` are copied. */

@@ -55,7 +55,8 @@ static int smallest_first(const void *left, const void *right)
 /* The order of its values is no part of what a series says, so a constant one can be sorted. */
 static void sort(struct sn_series *series)
 {
-    qsort(series->values, series->count, sizeof(*series->values), smallest_first);
+    if (series->count)
+        qsort(series->values, series->count, sizeof(*series->values), smallest_first);
     series->is_sorted = true;
 }
 
@@ -84,10 +85,35 @@ int sn_report_new(struct sn_report **ret_report, struct sonde_error *err)
     return SONDE_OK;
 }
 
+/* Every series of a report, one by one. */
+static void each_series(struct sn_report *report, void (*visit)(struct sn_series *))
+{
+    visit(&report->gc.pauses);
+    visit(&report->exceptions.costs);
+    visit(&report->contention.waits);
+    visit(&report->jit.times);
+    visit(&report->pool.queue_waits);
+    visit(&report->requests.times);
+    visit(&report->requests.sent_times);
+    visit(&report->tasks.queue_waits);
+    visit(&report->tasks.runs);
+    visit(&report->tasks.sync_waits);
+    for (size_t i = 0; i < report->requests.count; i++)
+        visit(&report->requests.routes[i].times);
+    for (size_t i = 0; i < report->tasks.count; i++)
+        visit(&report->tasks.kinds[i].times);
+}
+
+void sn_report_settle(struct sn_report *report)
+{
+    each_series(report, sort);
+}
+
 void sn_report_free(struct sn_report *report)
 {
     if (!report)
         return;
+    each_series(report, sn_series_done);
     sn_profile_free(report->samples);
     sn_profile_free(report->thread_time);
     sn_profile_free(report->exceptions.profile);
@@ -95,25 +121,12 @@ void sn_report_free(struct sn_report *report)
     sn_profile_free(report->contention.profile);
     free(report->threads);
     free(report->gc.collections);
-    sn_series_done(&report->gc.pauses);
     free(report->exceptions.kinds);
-    sn_series_done(&report->exceptions.costs);
     free(report->allocations.kinds);
-    sn_series_done(&report->contention.waits);
-    sn_series_done(&report->jit.times);
+    free(report->contention.open_waits);
     free(report->jit.methods);
     free(report->pool.adjustments);
-    sn_series_done(&report->pool.queue_waits);
-    for (size_t i = 0; i < report->requests.count; i++)
-        sn_series_done(&report->requests.routes[i].times);
     free(report->requests.routes);
-    sn_series_done(&report->requests.times);
-    sn_series_done(&report->requests.sent_times);
-    sn_series_done(&report->tasks.queue_waits);
-    sn_series_done(&report->tasks.runs);
-    sn_series_done(&report->tasks.sync_waits);
-    for (size_t i = 0; i < report->tasks.count; i++)
-        sn_series_done(&report->tasks.kinds[i].times);
     free(report->tasks.kinds);
     sn_arena_done(&report->arena);
     free(report);

@@ -79,6 +79,10 @@ struct sn_gc_report {
     uint64_t other_pause_ns;
     uint64_t suspend_ns; /* of the pauses, until the last thread stood */
     uint64_t heap_max_bytes;
+    uint64_t heap_first_bytes; /* after the first collection that tells, and after the last */
+    uint64_t heap_last_bytes;
+    uint64_t heap_span_ns; /* between the two */
+    bool is_heap_growing;  /* what collections leave alive grew all the time, not only in between */
     uint64_t last_generation_bytes[SN_GENERATIONS]; /* after the last collection */
     uint64_t promoted_bytes;
     uint64_t finalized_count;
@@ -142,14 +146,28 @@ struct sn_allocation_report {
     struct sn_profile *profile; /* owns; columns bytes, count */
 };
 
+/* A thread that still waited for a lock when the trace ended. */
+struct sn_open_wait {
+    uint64_t thread_id;
+    const char *thread_name; /* the kernel's, or "" */
+    uint64_t owner_id;       /* the thread that held the lock when the wait began; 0: not told */
+    const char *owner_name;
+    uint64_t ns;        /* until the end of the trace */
+    uint32_t node;      /* of the profile */
+    bool is_deadlocked; /* its owner waits for it in turn, or for one that does */
+};
+
 struct sn_contention_report {
     uint64_t event_count;
-    uint64_t count;           /* waits that ended, for locks of managed code */
-    uint64_t open_count;      /* still waiting at the end */
-    uint64_t open_since_ns;   /* when the oldest of those began; 0: none */
-    uint64_t unmatched_count; /* began or ended only, and no time is known */
-    uint64_t wait_ns;
-    uint64_t native_count; /* waits for locks of the runtime itself, that ended */
+    uint64_t count;                  /* waits for locks of managed code, open ones among them */
+    uint64_t unmatched_count;        /* began or ended only, and no time is known */
+    uint64_t wait_ns;                /* an open one counts until the end of the trace */
+    struct sn_open_wait *open_waits; /* owns; deadlocked ones first, then the longest */
+    size_t open_count;
+    uint64_t open_ns;
+    uint64_t longest_open_ns;
+    uint64_t deadlocked_count; /* of the open ones */
+    uint64_t native_count;     /* waits for locks of the runtime itself, that ended */
     uint64_t native_ns;
     struct sn_series waits;
     struct sn_profile *profile; /* owns; columns time, count */
@@ -283,6 +301,7 @@ struct sn_task_kind {
     const char *name;      /* "Shop.Orders.PlaceAsync" or "Task.Delay" */
     const char *operation; /* as the event has it: "Async: <PlaceAsync>d__3" */
     bool is_async;         /* an async method */
+    bool is_framework;     /* not the reader's own, as far as is known */
     bool is_rest;          /* all that came when there were too many names */
     uint64_t count;
     uint64_t done_count;
@@ -305,7 +324,7 @@ struct sn_task_report {
     struct sn_series runs;        /* started to completed */
     uint64_t await_count;
     uint64_t sync_wait_count; /* a thread blocked on a task */
-    uint64_t blocked_count;   /* of those, still waiting at the end */
+    uint64_t blocked_count;   /* threads that had not come back from one at the end */
     uint64_t blocked_ns;      /* the longest of them */
     struct sn_series sync_waits;
     uint64_t operation_count; /* async methods and the like, all kinds */
@@ -401,6 +420,9 @@ struct sn_report {
 
 int sn_report_new(struct sn_report **ret_report, struct sonde_error *err);
 void sn_report_free(struct sn_report *report);
+
+/* Once all is in: from then on many may read it at once. */
+void sn_report_settle(struct sn_report *report);
 
 static inline void sn_report_free_auto(struct sn_report **slot)
 {

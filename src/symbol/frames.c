@@ -99,20 +99,7 @@ static void describe(struct sn_frames *frames, const struct sn_method *method,
     frame->is_stop = sn_name_is_stop(method->type, method->name);
 }
 
-/* A frame with file and line, which every address has its own of. */
-static uint32_t frame_with_line(struct sn_frames *frames, const struct sn_method *method,
-                                uint64_t address)
-{
-    struct sn_frame frame;
-    describe(frames, method, &frame);
-    if (!frames->find_line(frames->line_user, method, address, &frame.file, &frame.line)) {
-        frame.file = NULL;
-        frame.line = 0;
-    }
-    return sn_profile_frame(frames->profile, &frame);
-}
-
-/* A frame without: one a method. */
+/* A frame without file and line: one a method. */
 static uint32_t frame_of_method(struct sn_frames *frames, const struct sn_method *method)
 {
     if (frames->changes != sn_methods_changes(frames->methods))
@@ -127,6 +114,22 @@ static uint32_t frame_of_method(struct sn_frames *frames, const struct sn_method
     if (place && index != SN_NO_INDEX)
         *place = (uint64_t)index + 1;
     return index;
+}
+
+/* A frame with both, where they are known: one for each line of the method. */
+static uint32_t frame_with_line(struct sn_frames *frames, const struct sn_method *method,
+                                uint64_t address)
+{
+    uint32_t plain = frame_of_method(frames, method);
+    const char *file = NULL;
+    uint32_t line = 0;
+    if (plain == SN_NO_INDEX ||
+        !frames->find_line(frames->line_user, method, address, &file, &line))
+        return plain;
+    struct sn_frame frame = frames->profile->frames[plain];
+    frame.file = file;
+    frame.line = line;
+    return sn_profile_frame(frames->profile, &frame);
 }
 
 static uint32_t resolve(struct sn_frames *frames, uint64_t address, bool is_leaf, uint64_t time_ns)

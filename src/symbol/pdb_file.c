@@ -36,22 +36,22 @@ static int open_regular(const char *path, uint64_t *ret_size)
     return sn_take_fd(&fd);
 }
 
-/* Appends `size` bytes at `offset`, fewer where the file was cut meanwhile. */
-static bool append_file(int fd, uint64_t offset, uint64_t size, struct sn_buf *to)
+/* Appends `size` bytes at `offset`, fewer where the file was cut meanwhile. What is read in vain
+ * counts as well: a trace can name one large file for every module. */
+static bool append_file(int fd, uint64_t offset, uint64_t size, size_t *budget, struct sn_buf *to)
 {
-    uint8_t *room = size <= PDB_LIMIT ? sn_buf_reserve(to, (size_t)size) : NULL;
+    uint8_t *room = size <= *budget ? sn_buf_reserve(to, (size_t)size) : NULL;
     size_t have = 0;
     while (room && have < size) {
         ssize_t got = pread(fd, room + have, (size_t)size - have, (off_t)(offset + have));
         if (got < 0 && errno == EINTR)
             continue;
-        if (got < 0)
-            return false;
-        if (got == 0)
+        if (got <= 0)
             break;
         have += (size_t)got;
     }
     sn_buf_grow(to, have);
+    *budget -= have;
     return room != NULL;
 }
 
@@ -69,16 +69,17 @@ static bool settle(const struct sn_module *module, struct sn_pdb_file *file)
            memcmp(file->pdb.guid, module->pdb_guid, sizeof(file->pdb.guid)) == 0;
 }
 
-static bool open_sidecar(const struct sn_module *module, const char *path, struct sn_pdb_file *file)
+static bool open_sidecar(const struct sn_module *module, const char *path, size_t *budget,
+                         struct sn_pdb_file *file)
 {
     uint64_t size = 0;
     SN_AUTO(sn_close) int fd = ends_with(path, ".pdb") ? open_regular(path, &size) : -1;
     sn_buf_clear(&file->bytes);
-    return fd >= 0 && append_file(fd, 0, size, &file->bytes) && settle(module, file);
+    return fd >= 0 && append_file(fd, 0, size, budget, &file->bytes) && settle(module, file);
 }
 
 /* "/app/Shop.dll" has "/app/Shop.pdb" beside it. */
-static bool open_beside(const struct sn_module *module, struct sn_pdb_file *file)
+static bool open_beside(const struct sn_module *module, size_t *budget, struct sn_pdb_file *file)
 {
     SN_AUTO(sn_buf_done) struct sn_buf path = sn_buf_with_limit(PATH_LIMIT);
     const char *dot = strrchr(module->path, '.');
@@ -86,10 +87,20 @@ static bool open_beside(const struct sn_module *module, struct sn_pdb_file *file
         return false;
     sn_buf_append(&path, module->path, (size_t)(dot - module->path));
     sn_buf_text(&path, ".pdb");
-    return open_sidecar(module, sn_buf_string(&path), file);
+    return open_sidecar(module, sn_buf_string(&path), budget, file);
 }
 
-static bool open_embedded(const struct sn_module *module, struct sn_pdb_file *file)
+static bool unpack(const struct sn_buf *packed, size_t *budget, struct sn_buf *to)
+{
+    struct sonde_error err = {0};
+    sn_buf_clear(to);
+    to->limit = *budget < PDB_LIMIT ? *budget : PDB_LIMIT;
+    bool is_whole = sn_pe_unpack(packed->bytes, packed->size, to, &err) == SONDE_OK;
+    *budget -= to->size;
+    return is_whole;
+}
+
+static bool open_embedded(const struct sn_module *module, size_t *budget, struct sn_pdb_file *file)
 {
     bool is_assembly = ends_with(module->path, ".dll") || ends_with(module->path, ".exe");
     uint64_t size = 0;
@@ -102,19 +113,17 @@ static bool open_embedded(const struct sn_module *module, struct sn_pdb_file *fi
     if (!debug.has_pdb_id || !debug.embedded_size || debug.embedded_size > size ||
         memcmp(debug.pdb_guid, module->pdb_guid, sizeof(debug.pdb_guid)) != 0)
         return false; /* has none, or was built anew since */
-    sn_buf_clear(&file->bytes);
-    return append_file(fd, debug.embedded_offset, debug.embedded_size, &packed) &&
-           sn_pe_unpack(packed.bytes, packed.size, &file->bytes, &err) == SONDE_OK &&
-           settle(module, file);
+    return append_file(fd, debug.embedded_offset, debug.embedded_size, budget, &packed) &&
+           unpack(&packed, budget, &file->bytes) && settle(module, file);
 }
 
-bool sn_pdb_file_open(const struct sn_module *module, struct sn_pdb_file *ret_file)
+bool sn_pdb_file_open(const struct sn_module *module, size_t *budget, struct sn_pdb_file *ret_file)
 {
     static const uint8_t none[sizeof(module->pdb_guid)] = {0};
     struct sn_pdb_file file = {.bytes = sn_buf_with_limit(PDB_LIMIT)};
     if (!module->is_dynamic && memcmp(module->pdb_guid, none, sizeof(none)) != 0 &&
-        (open_sidecar(module, module->pdb_path, &file) || open_beside(module, &file) ||
-         open_embedded(module, &file))) {
+        (open_sidecar(module, module->pdb_path, budget, &file) ||
+         open_beside(module, budget, &file) || open_embedded(module, budget, &file))) {
         *ret_file = file;
         return true;
     }

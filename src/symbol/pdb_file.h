@@ -16,8 +16,9 @@ struct sn_pdb_file {
     struct sn_pdb pdb;   /* of those bytes */
 };
 
-/* False when there is none that fits; the file holds nothing then. */
-bool sn_pdb_file_open(const struct sn_module *module, struct sn_pdb_file *ret_file);
+/* False when there is none that fits; the file holds nothing then. `budget` is how many bytes may
+ * be read, and is taken from whether they help or not. */
+bool sn_pdb_file_open(const struct sn_module *module, size_t *budget, struct sn_pdb_file *ret_file);
 void sn_pdb_file_close(struct sn_pdb_file *file);
 
 #endif

@@ -370,8 +370,12 @@ static void fill_rest(struct sn_report *report)
                                                     .time_ns = 14 * MS,
                                                     .il_bytes = 2100,
                                                     .native_bytes = 9800};
-    report->pool = (struct sn_pool_report){
-        .event_count = 1, .worker_min = 2, .worker_max = 14, .worker_start_count = 12, .count = 12};
+    report->pool = (struct sn_pool_report){.event_count = 1,
+                                           .has_workers = true,
+                                           .worker_min = 2,
+                                           .worker_max = 14,
+                                           .worker_start_count = 12,
+                                           .count = 12};
     report->pool.adjustments = room(12, sizeof(*report->pool.adjustments));
     for (size_t i = 0; i < 12; i++)
         report->pool.adjustments[i] =

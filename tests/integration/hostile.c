@@ -1,7 +1,9 @@
 /* Writes a trace whose names try to break out of every place they may be written to: methods,
  * modules and types of exceptions. The same bytes each time.
  *
- *   integration_hostile FILE [--long]      --long: a name of 64 KB too */
+ *   integration_hostile FILE [--long | --many]
+ *
+ * --long: a name of 64 KB too. --many: samples of more threads than anybody has. */
 #include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
@@ -21,13 +23,14 @@
 #define RUNTIME "Microsoft-Windows-DotNETRuntime"
 #define SAMPLER "Microsoft-DotNETCore-SampleProfiler"
 
-#define CODE       0x7f0000000000u
-#define CODE_SIZE  0x1000u
-#define MODULE     0x7e0000000000u
-#define START_NS   5000000000u
-#define STEP_NS    1000000u
-#define THREAD     4242u
-#define LONG_UNITS 30000u /* a payload of an event holds no more than 64 KB */
+#define CODE         0x7f0000000000u
+#define CODE_SIZE    0x1000u
+#define MODULE       0x7e0000000000u
+#define START_NS     5000000000u
+#define STEP_NS      1000000u
+#define THREAD       4242u
+#define MANY_THREADS 66000u
+#define LONG_UNITS   30000u /* a payload of an event holds no more than 64 KB */
 
 /* In UTF-8; \xED\xA0\x80 stands for half a surrogate pair, which UTF-8 cannot say. */
 static const char *const names[] = {
@@ -52,6 +55,7 @@ struct trace {
     struct sn_nettrace_writer *writer;
     struct sn_buf payload;
     uint64_t now_ns;
+    uint64_t thread_id;
     uint32_t sequence;
     struct sonde_error err;
 };
@@ -85,8 +89,8 @@ static void send_event(struct trace *trace, const struct sn_schema *schema, size
                              .time_ns = trace->now_ns,
                              .pid = 77,
                              .cpu = UINT32_MAX,
-                             .thread_id = THREAD,
-                             .capture_thread_id = THREAD,
+                             .thread_id = trace->thread_id,
+                             .capture_thread_id = trace->thread_id,
                              .sequence = ++trace->sequence,
                              .pointer_size = 8,
                              .payload = trace->payload.bytes,
@@ -170,6 +174,18 @@ static void send_all(struct trace *trace, bool has_long)
         send_exception(trace, &exception, i);
 }
 
+static void send_many(struct trace *trace)
+{
+    static struct sn_schema sample; /* outlives the writer */
+    sample = describe(SAMPLER, 0, 0);
+    for (size_t i = 0; i < 2 * (size_t)MANY_THREADS; i++) {
+        trace->thread_id = THREAD + i % MANY_THREADS;
+        trace->sequence = (uint32_t)(i / MANY_THREADS);
+        sn_buf_u32(&trace->payload, 2); /* managed code */
+        send_event(trace, &sample, 1);
+    }
+}
+
 int main(int argc, char **argv)
 {
     static const struct sn_trace_info info = {.format_version = 6,
@@ -182,12 +198,17 @@ int main(int argc, char **argv)
                                               .sampling_interval_ns = STEP_NS};
     if (argc < 2)
         return 2;
-    struct trace trace = {.payload = sn_buf_with_limit(1u << 20), .now_ns = START_NS};
+    struct trace trace = {
+        .payload = sn_buf_with_limit(1u << 20), .now_ns = START_NS, .thread_id = THREAD};
     bool has_long = argc > 2 && strcmp(argv[2], "--long") == 0;
+    bool has_many = argc > 2 && strcmp(argv[2], "--many") == 0;
     trace.fd = open(argv[1], O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
     if (sn_nettrace_writer_new(6, &info, write_bytes, &trace, &trace.writer, &trace.err) ==
         SONDE_OK) {
-        send_all(&trace, has_long);
+        if (has_many)
+            send_many(&trace);
+        else
+            send_all(&trace, has_long);
         (void)sn_nettrace_writer_finish(trace.writer, &trace.err);
     }
     sn_nettrace_writer_free(trace.writer);

@@ -71,7 +71,8 @@ int main(int argc, char **argv)
     struct sn_module module = {.path = argv[1], .name = "", .pdb_path = ""};
     memcpy(module.pdb_guid, debug.pdb_guid, sizeof(module.pdb_guid));
     struct sn_pdb_file found = {0};
-    if (!sn_pdb_file_open(&module, &found)) {
+    size_t budget = SIZE_MAX;
+    if (!sn_pdb_file_open(&module, &budget, &found)) {
         (void)fprintf(stderr, "interop_lines: no PDB for %s\n", argv[1]);
         return 1;
     }

@@ -248,6 +248,50 @@ static void sums_are_right_beyond_the_ceiling(void **state)
     assert_int_equal(report->gc.pause_ns, 70);
 }
 
+/* Collections that leave so many megabytes each, a second apart. */
+static struct sn_report *report_of_heaps(const uint64_t *megabytes, size_t count)
+{
+    struct topic_trace *trace = BEGIN_TOPIC_TRACE(kinds);
+    for (uint32_t i = 0; i < count; i++) {
+        uint64_t ns = 1000000000ull * (i + 1);
+        add_start(trace, 1, ns, i, 0, BLOCKING);
+        add_stop(trace, 1, ns + 50, i);
+        if (megabytes[i])
+            add_heap(trace, heap, ns + 60, (megabytes[i] << 20) / 5);
+    }
+    return end_topic_trace(trace);
+}
+
+static void a_heap_that_grows_is_told_from_one_that_breathes(void **state)
+{
+    (void)state;
+    static const struct {
+        uint64_t megabytes[8];
+        size_t count;
+        bool is_growing;
+    } cases[] = {
+        {{15, 30, 40, 55}, 4, true},
+        {{15, 30, 40}, 3, true},
+        {{15, 55}, 2, false},                        /* two say little */
+        {{15, 40, 15, 40, 15, 40}, 6, false},        /* up and down */
+        {{15, 40, 20, 45, 25, 50, 30, 55}, 8, true}, /* up and down, and higher each time */
+        {{15, 15, 15, 15, 15, 60}, 6, false},        /* once */
+        {{55, 40, 30, 15}, 4, false},                /* the other way */
+        {{15, 30, 0, 0, 0, 40, 40, 55}, 8, true},    /* not all tell */
+        {{1000, 1010, 1020, 1030, 1040}, 5, false},  /* not much of it */
+    };
+    for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+        SN_AUTO(sn_report_free)
+        struct sn_report *report = report_of_heaps(cases[i].megabytes, cases[i].count);
+        const struct sn_gc_report *gc = &report->gc;
+        assert_int_equal(gc->is_heap_growing, cases[i].is_growing);
+        assert_int_equal(gc->heap_first_bytes / 5 * 5, (cases[i].megabytes[0] << 20) / 5 * 5);
+        assert_int_equal(gc->heap_last_bytes / 5 * 5,
+                         (cases[i].megabytes[cases[i].count - 1] << 20) / 5 * 5);
+        assert_int_equal(gc->heap_span_ns, 1000000000ull * (cases[i].count - 1));
+    }
+}
+
 static void golden_traces_have_three_collections(void **state)
 {
     (void)state;
@@ -278,6 +322,7 @@ int main(void)
         cmocka_unit_test(missing_events_do_not_make_pauses),
         cmocka_unit_test(short_payloads_say_nothing),
         cmocka_unit_test(sums_are_right_beyond_the_ceiling),
+        cmocka_unit_test(a_heap_that_grows_is_told_from_one_that_breathes),
         cmocka_unit_test(golden_traces_have_three_collections),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

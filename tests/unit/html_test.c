@@ -224,6 +224,52 @@ static void differences_are_per_second(void **state)
     assert_non_null(strstr(data, "\"diff\":true"));
 }
 
+static void add_numbered(struct sn_profile *profile, const char *full_name)
+{
+    struct sn_frame frame = {
+        .name = "Shop.GoAsync", .full_name = full_name, .module = "App", .name_space = ""};
+    uint32_t node = sn_profile_node(profile, 0, sn_profile_frame(profile, &frame));
+    uint32_t thread = sn_profile_thread(profile, 1, 1, "");
+    sn_profile_add(profile, thread, node, (const uint64_t[SN_COLUMN_MAX]){1000});
+}
+
+/* What compilers number anew is the same method, as in the text; and the page says what it says. */
+static void differences_are_of_methods_and_have_an_answer(void **state)
+{
+    (void)state;
+    SN_AUTO(sn_profile_free) struct sn_profile *before = new_profile();
+    SN_AUTO(sn_profile_free) struct sn_profile *after = new_profile();
+    SN_AUTO(sn_buf_done) struct sn_buf out = sn_buf_with_limit(PAGE_LIMIT);
+    add_numbered(before, "Shop+<GoAsync>d__3.MoveNext()");
+    add_numbered(after, "Shop+<GoAsync>d__4.MoveNext()");
+    static const struct sn_diff_outcome outcomes[] = {
+        {.condition = "cpu(<b>) > 1%", .text = "so & so", .holds = true},
+        {.condition = "cpu(*) > 1%", .text = "well"}};
+    struct sn_diff_html_options options = {.title_before = "dir/a",
+                                           .title_after = "b",
+                                           .view = "CPU",
+                                           .column = "cpu",
+                                           .duration_before_ns = 1000000000,
+                                           .duration_after_ns = 1000000000,
+                                           .summary = "CPU time <rose>",
+                                           .outcomes = outcomes,
+                                           .outcome_count = 2};
+    struct sn_stream stream;
+    sn_stream_init(&stream, collect, &out);
+    sn_diff_html_write(&stream, before, after, &options);
+    assert_int_equal(sn_stream_finish(&stream, NULL), SONDE_OK);
+    sn_stream_done(&stream);
+    const char *page = sn_buf_string(&out);
+    SN_AUTO(sn_free) char *data = data_of(page);
+    assert_non_null(strstr(data, "\"values\":[[1000000],[1000000]]"));
+    assert_non_null(strstr(page, "<h1><bdi>a → b</bdi></h1>"));
+    assert_non_null(strstr(page, "<p class=summary>CPU time &lt;rose&gt;</p>"));
+    assert_non_null(strstr(
+        page,
+        "<li class=is-bad><b>FAILED</b> <code>cpu(&lt;b&gt;) &gt; 1%</code> so &amp; so</li>"));
+    assert_non_null(strstr(page, "<li><b>ok</b> <code>cpu(*) &gt; 1%</code> well</li>"));
+}
+
 /* What was spent by a thread stays with it, however little is drawn. */
 static void pruning_keeps_every_sum(void **state)
 {
@@ -286,6 +332,64 @@ static void reports_say_what_is_missing(void **state)
     assert_non_null(strstr(page, "\"views\":[{\"name\":\"wall\""));
 }
 
+static void write_work(struct sn_buf *out, struct sn_report *report, const char *sections)
+{
+    struct sn_stream stream;
+    const struct sn_file_facts file = {.path = "x.nettrace", .format = 4};
+    const struct sn_report_show show = {
+        .report = report, .file = &file, .count = 2, .sections = sections};
+    sn_stream_init(&stream, collect, out);
+    sn_report_html_write(&stream, &show);
+    assert_int_equal(sn_stream_finish(&stream, NULL), SONDE_OK);
+    sn_stream_done(&stream);
+}
+
+static void starvation_is_said_in_words(void **state)
+{
+    (void)state;
+    SN_AUTO(sn_buf_done) struct sn_buf out = sn_buf_with_limit(PAGE_LIMIT);
+    struct sn_report report = {
+        .pool = {.event_count = 1, .enqueue_count = 233, .dequeue_count = 235, .waiting_count = 19},
+        .jit = {.event_count = 1, .background_count = 1}};
+    sn_series_add(&report.pool.queue_waits, 396000000);
+    write_work(&out, &report, "threadpool,jit");
+    sn_series_done(&report.pool.queue_waits);
+    const char *page = sn_buf_string(&out);
+    assert_non_null(strstr(page, "<b>Starvation:</b> every second work item waited 396 ms"));
+    assert_non_null(strstr(page, "look for .Result, .Wait(),"));
+    assert_non_null(strstr(page, "<dt>work items<dd>235"));
+    assert_null(strstr(page, "<dt>fewest workers")); /* not told */
+    assert_null(strstr(page, "<dt>methods compiled"));
+    assert_non_null(strstr(page, "--profile jit asks for them"));
+}
+
+static void stuck_operations_come_before_the_loops_of_the_framework(void **state)
+{
+    (void)state;
+    SN_AUTO(sn_buf_done) struct sn_buf out = sn_buf_with_limit(PAGE_LIMIT);
+    struct sn_task_kind kinds[] = {
+        {.name = "System.Net.<Loop>.Receive",
+         .open_count = 4,
+         .oldest_ns = 90,
+         .is_framework = true},
+        {.name = "Shop.Wait", .open_count = 1, .oldest_ns = 40000},
+        {.name = "Shop.<CheckOut>", .open_count = 2, .oldest_ns = 42000},
+    };
+    struct sn_report report = {
+        .tasks = {
+            .event_count = 1, .operation_count = 7, .open_count = 7, .kinds = kinds, .count = 3}};
+    write_work(&out, &report, NULL);
+    const char *page = strstr(sn_buf_string(&out), "Not ended when the trace did");
+    assert_non_null(page);
+    const char *own = strstr(page, "<bdi>Shop.&lt;CheckOut&gt;</bdi>\n<td>42.0 us<td>2");
+    assert_non_null(own);
+    const char *second = strstr(own, "<bdi>Shop.Wait</bdi>");
+    assert_non_null(second);
+    assert_non_null(strstr(second, "framework&#39;s own: &lt;Loop&gt;.Receive"));
+    assert_non_null(strstr(page, "operations that began before the trace are not seen"));
+    assert_null(strstr(page, "<dt>tasks scheduled")); /* none was told */
+}
+
 /* Under the present locale, which is C's afterwards. */
 static void check_that_pages_are_as_in_c(void)
 {
@@ -323,8 +427,11 @@ int main(void)
         cmocka_unit_test(full_names_and_one_tree_can_be_asked_for),
         cmocka_unit_test(policy_is_strict),
         cmocka_unit_test(differences_are_per_second),
+        cmocka_unit_test(differences_are_of_methods_and_have_an_answer),
         cmocka_unit_test(pruning_keeps_every_sum),
         cmocka_unit_test(reports_say_what_is_missing),
+        cmocka_unit_test(starvation_is_said_in_words),
+        cmocka_unit_test(stuck_operations_come_before_the_loops_of_the_framework),
         cmocka_unit_test(a_foreign_locale_changes_nothing),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

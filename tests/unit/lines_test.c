@@ -19,6 +19,7 @@
 #include "model/schema.h"
 #include "symbol/lines.h"
 #include "symbol/methods.h"
+#include "symbol/pdb_file.h"
 
 #define GOLDEN  SONDE_SOURCE_DIR "/tests/golden/pdb/"
 #define RUNDOWN "Microsoft-Windows-DotNETRuntimeRundown"
@@ -328,6 +329,97 @@ static void hostile_maps_and_tokens_give_no_line(void **state)
     assert_false(sn_lines_find(room.lines, &made_up, 0, &file, &line)); /* no such module */
 }
 
+/* What the lines of a map must be, found the slow way: of the entries at or before an offset the
+ * last one, in the order of offsets and then of the map. */
+static uint32_t line_by_search(const struct sn_pdb *pdb, const struct pair *pairs, size_t count,
+                               uint32_t native)
+{
+    struct pair best = {0, 0};
+    struct sn_pdb_point point = {0};
+    for (size_t i = 0; i < count; i++) {
+        if (pairs[i].il >= -2 && pairs[i].il != -1 && pairs[i].native <= native &&
+            pairs[i].native >= best.native)
+            best = (struct pair){pairs[i].il < 0 ? 0 : pairs[i].il, pairs[i].native};
+    }
+    return sn_pdb_find(pdb, 3, (uint32_t)best.il, &point) ? point.line : 0;
+}
+
+static void any_map_gives_the_lines_of_a_search(void **state)
+{
+    (void)state;
+    SN_AUTO(sn_buf_done) struct sn_buf file = sn_buf_with_limit(1u << 20);
+    struct sn_pdb pdb = {0};
+    struct sonde_error err = {0};
+    assert_int_equal(sn_file_read_at(AT_FDCWD, GOLDEN "sidecar.pdb", &file, &err), SONDE_OK);
+    assert_int_equal(sn_pdb_open(file.bytes, file.size, &pdb, &err), SONDE_OK);
+    unsigned seed = 11;
+    for (int round = 0; round < 300; round++) {
+        SN_AUTO(room_done) struct room room = new_room();
+        struct pair pairs[24];
+        uint16_t count = (uint16_t)(1 + rand_r(&seed) % 24);
+        for (uint16_t i = 0; i < count; i++)
+            pairs[i] = (struct pair){rand_r(&seed) % 64 - 3, (uint32_t)rand_r(&seed) % 40};
+        tell_module(&room, GOLDEN "sidecar.dll", "", pdb.guid);
+        tell_method(&room, 3, 0);
+        tell_map(&room, 0, pairs, count);
+        for (uint32_t native = 0; native < 44; native++) {
+            const char *found = NULL;
+            assert_int_equal(line_at(&room, 0, native, &found),
+                             line_by_search(&pdb, pairs, count, native));
+        }
+    }
+}
+
+/* As many entries as a map can have, and very many addresses: minutes, and not a part of a second,
+ * if each question went over the map. */
+static void the_largest_map_is_gone_over_once(void **state)
+{
+    (void)state;
+    enum { COUNT = UINT16_MAX, QUESTIONS = 1 << 18 };
+    SN_AUTO(room_done) struct room room = new_room();
+    SN_AUTO(sn_free) struct pair *pairs = calloc(COUNT, sizeof(*pairs));
+    assert_non_null(pairs);
+    for (uint32_t i = 0; i < COUNT; i++)
+        pairs[i] = (struct pair){(int32_t)(COUNT - i), COUNT - i}; /* falling */
+    uint8_t guid[16];
+    guid_of(GOLDEN "sidecar.pdb", guid);
+    tell_module(&room, GOLDEN "sidecar.dll", "", guid);
+    tell_map(&room, 0, pairs, COUNT);
+    struct sn_method method = {
+        .method_id = METHOD_ID, .module_id = MODULE_ID, .start = START, .token = 0x06000003};
+    for (uint32_t i = 0; i < QUESTIONS; i++) {
+        const char *file = NULL;
+        uint32_t line = 0;
+        assert_true(sn_lines_find(room.lines, &method, START + i, &file, &line));
+        if (i < 12 || i > 100)
+            assert_int_equal(line, i < 12 ? 32 : 42);
+    }
+}
+
+/* A trace may name one large file for thousands of modules: what it costs to look at it in vain is
+ * counted. */
+static void what_is_read_in_vain_is_counted(void **state)
+{
+    (void)state;
+    struct stat status = {0};
+    assert_int_equal(stat(GOLDEN "sidecar.pdb", &status), 0);
+    const size_t size = (size_t)status.st_size;
+    struct sn_module module = {.path = GOLDEN "none.dll", .pdb_path = GOLDEN "sidecar.pdb"};
+    guid_of(GOLDEN "sidecar.pdb", module.pdb_guid);
+    struct sn_pdb_file file = {0};
+    size_t budget = 2 * size + size / 2;
+    assert_true(sn_pdb_file_open(&module, &budget, &file));
+    sn_pdb_file_close(&file);
+    assert_int_equal(budget, size + size / 2);
+    module.pdb_guid[15] ^= 1;
+    assert_false(sn_pdb_file_open(&module, &budget, &file));
+    assert_int_equal(budget, size / 2);
+    module.pdb_guid[15] ^= 1;
+    assert_false(
+        sn_pdb_file_open(&module, &budget, &file)); /* fits, but there is no more to read */
+    assert_int_equal(budget, size / 2);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -339,6 +431,9 @@ int main(void)
         cmocka_unit_test(odd_paths_are_passed_over),
         cmocka_unit_test(every_cut_of_a_map_is_passed_over),
         cmocka_unit_test(hostile_maps_and_tokens_give_no_line),
+        cmocka_unit_test(any_map_gives_the_lines_of_a_search),
+        cmocka_unit_test(the_largest_map_is_gone_over_once),
+        cmocka_unit_test(what_is_read_in_vain_is_counted),
     };
     return cmocka_run_group_tests_name("lines", tests, NULL, NULL);
 }

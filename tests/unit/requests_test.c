@@ -5,18 +5,23 @@
 static const struct sn_field start_fields[] = {FIELD("method", SN_TYPE_STRING16),
                                                FIELD("path", SN_TYPE_STRING16)};
 
-/* Activity 1/number, and 1/number/child when there is one; numbers up to 255. */
-static void set_activity(struct bench *bench, unsigned number, unsigned child)
+static void seal_activity(struct bench *bench)
 {
     uint32_t words[3];
-    memset(bench->activity, 0, sizeof(bench->activity));
-    bench->activity[0] = 0x1c;
-    bench->activity[1] = (uint8_t)number;
-    bench->activity[2] = (uint8_t)(child << 4);
     memcpy(words, bench->activity, sizeof(words));
     uint32_t checksum = (words[0] + words[1] + words[2] + 0x599D99ADu) ^ 4711u;
     memcpy(bench->activity + 12, &checksum, sizeof(checksum));
     bench->has_activity = true;
+}
+
+/* Activity 1/number, and 1/number/child when there is one; numbers up to 255. */
+static void set_activity(struct bench *bench, unsigned number, unsigned child)
+{
+    memset(bench->activity, 0, sizeof(bench->activity));
+    bench->activity[0] = 0x1c;
+    bench->activity[1] = (uint8_t)number;
+    bench->activity[2] = (uint8_t)(child << 4);
+    seal_activity(bench);
 }
 
 static void served_start(struct bench *bench, uint64_t time_ns, const char *method,
@@ -83,6 +88,32 @@ static void requests_are_matched_by_activity_and_get_their_exceptions(void **sta
     assert_int_equal(requests->by_thread_count, 0);
     assert_int_equal(requests->exception_count, 1);
     assert_int_equal(requests->times.seen_count, 2);
+    end(&bench);
+}
+
+/* .NET 10 gives all but the first ten requests of a connection one id. */
+static void requests_that_share_an_id_are_all_counted(void **state)
+{
+    (void)state;
+    struct bench bench;
+    start(&bench, sn_requests_make);
+    set_activity(&bench, 0x20, 0xC); /* the code of a number, and then nothing */
+    for (uint64_t i = 0; i < 20; i++)
+        served_start(&bench, 100 + i, "GET", "/a");
+    bench.activity[3] = 0x10; /* below one of them */
+    seal_activity(&bench);
+    throw_exception(&bench, 150);
+    set_activity(&bench, 0x20, 0xC);
+    for (uint64_t i = 0; i < 19; i++)
+        served_stop(&bench, 200 + i, 4);
+    finish(&bench);
+    const struct sn_request_report *requests = &bench.report->requests;
+    assert_int_equal(requests->routes[0].count, 20);
+    assert_int_equal(requests->routes[0].done_count, 19);
+    assert_int_equal(requests->routes[0].times.sum, 19 * 209 - 19 * 110);
+    assert_int_equal(requests->routes[0].exception_count, 1);
+    assert_int_equal(requests->open_count, 1);
+    assert_int_equal(requests->unmatched_count, 0);
     end(&bench);
 }
 
@@ -341,6 +372,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(requests_are_matched_by_activity_and_get_their_exceptions),
+        cmocka_unit_test(requests_that_share_an_id_are_all_counted),
         cmocka_unit_test(without_activities_threads_must_do),
         cmocka_unit_test(a_request_that_two_sources_tell_of_is_one),
         cmocka_unit_test(outgoing_requests_have_a_host_and_may_fail),

@@ -22,6 +22,9 @@ static void numbers_become_one(void **state)
     assert_pattern("/map/59.33,18.06", "/map/{n}");
     assert_pattern("/photo-123.jpg", "/photo-{n}.jpg");
     assert_pattern("/reports/2024-11-05.csv", "/reports/{n}-{n}-{n}.csv");
+    assert_pattern("/at/2024-01-02T03:04:05", "/at/{n}");
+    assert_pattern("/at/20240102T030405Z/x", "/at/{n}/x");
+    assert_pattern("/flights/TZ12", "/flights/TZ12");
 }
 
 static void ids_become_one(void **state)

@@ -38,14 +38,20 @@ struct bench {
     uint64_t thread_id;
 };
 
-static inline void start(struct bench *bench, sn_aggregate_make_fn *make)
+static inline void start_with(struct bench *bench, sn_aggregate_make_fn *make,
+                              struct sn_methods *methods)
 {
     struct sonde_error err = {0};
     *bench = (struct bench){.payload = sn_buf_with_limit(1u << 20), .thread_id = 7};
     assert_int_equal(sn_report_new(&bench->report, &err), SONDE_OK);
-    struct sn_aggregate_context context = {.report = bench->report};
+    struct sn_aggregate_context context = {.report = bench->report, .methods = methods};
     bench->sink = make(&context, &err);
     assert_non_null(bench->sink);
+}
+
+static inline void start(struct bench *bench, sn_aggregate_make_fn *make)
+{
+    start_with(bench, make, NULL);
 }
 
 static inline void finish(struct bench *bench)

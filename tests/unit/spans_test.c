@@ -137,12 +137,33 @@ static void trees_are_walked_depth_first(void **state)
     drop(&made);
 }
 
+/* One that is in no node: opened once while the walk stays below, and not for a merged tree. */
+static void each_thread_has_a_frame_of_its_own(void **state)
+{
+    (void)state;
+    struct made made = made_of();
+    made.profile->threads_node = made.a;
+    made.profile->threads[made.threads[0]].frame = frame_of(made.profile, "one");
+    made.profile->threads[made.threads[1]].frame = frame_of(made.profile, "two");
+    put_run(&made, 100, 110, made.b, 1);
+    put_run(&made, 110, 130, made.c, 2);
+    put_run(&made, 140, 150, made.c, 3);
+    put(&made, 1, made.c, 4, 0);
+    check_walk(&made, 0, true, 0,
+               "+a@0/0 +one@0/0 +b@0/0 -b@10/1 +c@10/1 -c@30/3 -one@30/3 -a@30/3 "
+               "+a@40/3 +one@40/3 +c@40/3 -c@50/6 -one@50/6 -a@50/6 ");
+    check_walk(&made, 0, false, 1, "+a@0/0 +two@0/0 +c@0/0 -c@4/4 -two@4/4 -a@4/4 ");
+    check_walk(&made, 0, false, SN_NO_INDEX, "+a@0/0 +b@0/0 -b@1/1 +c@1/1 -c@10/10 -a@10/10 ");
+    drop(&made);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(time_has_gaps_and_neighbours_are_one),
         cmocka_unit_test(by_value_the_end_is_the_sum),
         cmocka_unit_test(trees_are_walked_depth_first),
+        cmocka_unit_test(each_thread_has_a_frame_of_its_own),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

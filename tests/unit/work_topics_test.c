@@ -1,5 +1,6 @@
 /* The sinks of JIT, thread pool and tasks on events made by hand: what belongs together is matched,
  * what is missing, repeated, cut or out of order does no harm. */
+#include "method_bytes.h"
 #include "sink_bench.h"
 
 /* --- JIT --- */
@@ -121,28 +122,49 @@ static void batches_and_pauses_of_tiering_are_added_up(void **state)
     end(&bench);
 }
 
+static void load_without_name(struct bench *bench, uint64_t method_id)
+{
+    begin_runtime(bench, 141, 2);
+    sn_buf_u64(&bench->payload, method_id);
+    sn_buf_u64(&bench->payload, 1);
+    sn_buf_u64(&bench->payload, 0x7000);
+    sn_buf_u32(&bench->payload, 100);
+    sn_buf_u32(&bench->payload, 0x06000001);
+    sn_buf_u32(&bench->payload, QUICK);
+    sn_buf_u16(&bench->payload, 0);
+    sn_buf_u64(&bench->payload, 0);
+    send_event(bench, 10);
+}
+
 /* Without verbose events there is only the id; names come from elsewhere or not at all. */
 static void a_method_without_name_goes_by_its_id(void **state)
 {
     (void)state;
     struct bench bench;
     start(&bench, sn_jit_make);
-    for (int i = 0; i < 2; i++) {
-        begin_runtime(&bench, 141, 2);
-        sn_buf_u64(&bench.payload, 0xABC);
-        sn_buf_u64(&bench.payload, 1);
-        sn_buf_u64(&bench.payload, 0x7000);
-        sn_buf_u32(&bench.payload, 100);
-        sn_buf_u32(&bench.payload, 0x06000001);
-        sn_buf_u32(&bench.payload, QUICK);
-        sn_buf_u16(&bench.payload, 0);
-        sn_buf_u64(&bench.payload, 0);
-        send_event(&bench, 10);
-    }
+    load_without_name(&bench, 0xABC);
+    load_without_name(&bench, 0xABC);
     finish(&bench);
     assert_int_equal(bench.report->jit.count, 1);
     assert_int_equal(bench.report->jit.methods[0].count, 2);
     assert_string_equal(bench.report->jit.methods[0].name, "method 0xabc");
+    end(&bench);
+}
+
+static void a_name_that_is_too_long_is_cut_and_not_left_out(void **state)
+{
+    (void)state;
+    static char huge[20000];
+    struct sonde_error err = {0};
+    struct bench bench;
+    SN_AUTO(sn_methods_free) struct sn_methods *methods = NULL;
+    memset(huge, 'M', sizeof(huge) - 1);
+    assert_int_equal(sn_methods_new(&methods, &err), SONDE_OK);
+    take_known(methods, 0xABC, 0x100, huge, huge);
+    start_with(&bench, sn_jit_make, methods);
+    load_without_name(&bench, 0xABC);
+    finish(&bench);
+    assert_int_equal(strlen(bench.report->jit.methods[0].name), 2 * 1024 + 1);
     end(&bench);
 }
 
@@ -312,6 +334,7 @@ static void tasks_wait_run_and_are_waited_for(void **state)
     bench.thread_id = 7;
     send_task(&bench, 50, 11, 1, 0);
     send_task(&bench, 60, 10, 3, 1);
+    bench.thread_id = 8;
     send_task(&bench, 90, 9, 77, 0);
     finish(&bench);
     const struct sn_task_report *tasks = &bench.report->tasks;
@@ -329,6 +352,93 @@ static void tasks_wait_run_and_are_waited_for(void **state)
     assert_int_equal(tasks->sync_waits.sum, 10);
     assert_int_equal(tasks->blocked_count, 1);
     assert_int_equal(tasks->blocked_ns, 30);
+    end(&bench);
+}
+
+/* Threads and tasks have small numbers: every pair of them must be told from every other. */
+static void waits_of_neighbours_are_not_mixed_up(void **state)
+{
+    (void)state;
+    struct bench bench;
+    start(&bench, sn_tasks_make);
+    for (uint32_t thread = 0; thread < 64; thread++) {
+        bench.thread_id = thread;
+        for (uint32_t task = 0; task < 64; task++)
+            send_task(&bench, 100, 10, task, 1);
+    }
+    bench.thread_id = 1000;
+    send_task(&bench, 150, 11, 1000, 0);
+    for (uint32_t thread = 0; thread < 64; thread++) {
+        bench.thread_id = thread;
+        for (uint32_t task = 0; task < 64; task++)
+            send_task(&bench, 200 + task, 11, task, 0);
+    }
+    finish(&bench);
+    assert_int_equal(bench.report->tasks.sync_waits.seen_count, 64 * 64);
+    assert_int_equal(bench.report->tasks.sync_waits.max, 163);
+    end(&bench);
+}
+
+/* At the informational level no end of a wait is told. */
+static void threads_are_not_blocked_for_ever_where_no_end_is_told(void **state)
+{
+    (void)state;
+    struct bench bench;
+    start(&bench, sn_tasks_make);
+    for (uint32_t i = 0; i < 20; i++) {
+        bench.thread_id = 7;
+        send_task(&bench, 10 + i, 10, 100 + i, 1); /* blocks, again and again */
+    }
+    bench.thread_id = 8;
+    send_task(&bench, 40, 10, 1, 1);
+    bench.thread_id = 9;
+    send_task(&bench, 41, 10, 2, 1);
+    bench.thread_id = 10;
+    send_task(&bench, 50, 9, 1, 0); /* so 8 is back */
+    bench.thread_id = 9;
+    send_task(&bench, 60, 7, 3, 0); /* and so is 9 */
+    bench.thread_id = 10;
+    send_task(&bench, 80, 7, 4, 0);
+    finish(&bench);
+    const struct sn_task_report *tasks = &bench.report->tasks;
+    assert_int_equal(tasks->sync_wait_count, 22);
+    assert_int_equal(tasks->blocked_count, 1);
+    assert_int_equal(tasks->blocked_ns, 80 - 29);
+    end(&bench);
+}
+
+static void operations_are_the_programs_own_or_the_frameworks(void **state)
+{
+    (void)state;
+    static const char *const types[] = {"Shop.Desk+<CheckOut>d__4",  "System.Net.Pipe+<Read>d__1",
+                                        "Shop.Desk+<Both>d__2",      "System.Net.Pipe+<Both>d__2",
+                                        "System.Net.Pipe+<Two>d__3", "Microsoft.Host+<Two>d__3"};
+    static const struct {
+        const char *operation;
+        const char *name;
+        bool is_framework;
+    } kinds[] = {{"Async: <CheckOut>d__4", "Shop.Desk.CheckOut", false},
+                 {"Async: <Read>d__1", "System.Net.Pipe.Read", true},
+                 {"Async: <Both>d__2", "Both", false},
+                 {"Async: <Two>d__3", "Two", true},
+                 {"Async: <Nobody>d__9", "Nobody", false},
+                 {"Task.WhenAll", "Task.WhenAll", true},
+                 {"Task: <Main>b__0", "Task: <Main>b__0", false}};
+    struct sonde_error err = {0};
+    SN_AUTO(sn_methods_free) struct sn_methods *methods = NULL;
+    assert_int_equal(sn_methods_new(&methods, &err), SONDE_OK);
+    for (uint32_t i = 0; i < COUNT(types); i++)
+        take_known(methods, 0x1000ull * (i + 1), 0x100, types[i], "MoveNext");
+    struct bench bench;
+    start_with(&bench, sn_tasks_make, methods);
+    for (uint32_t i = 0; i < COUNT(kinds); i++)
+        begin_operation(&bench, 100ull * i, i, kinds[i].operation);
+    finish(&bench);
+    for (size_t i = 0; i < COUNT(kinds); i++) { /* the oldest first */
+        const struct sn_task_kind *kind = &bench.report->tasks.kinds[i];
+        assert_string_equal(kind->name, kinds[i].name);
+        assert_int_equal(kind->is_framework, kinds[i].is_framework);
+    }
     end(&bench);
 }
 
@@ -422,10 +532,14 @@ int main(void)
         cmocka_unit_test(compilations_are_timed_by_thread_and_method),
         cmocka_unit_test(batches_and_pauses_of_tiering_are_added_up),
         cmocka_unit_test(a_method_without_name_goes_by_its_id),
+        cmocka_unit_test(a_name_that_is_too_long_is_cut_and_not_left_out),
         cmocka_unit_test(methods_over_the_ceiling_are_in_the_sums),
         cmocka_unit_test(workers_and_reasons_are_counted),
         cmocka_unit_test(a_work_item_queued_twice_is_not_timed),
         cmocka_unit_test(tasks_wait_run_and_are_waited_for),
+        cmocka_unit_test(waits_of_neighbours_are_not_mixed_up),
+        cmocka_unit_test(threads_are_not_blocked_for_ever_where_no_end_is_told),
+        cmocka_unit_test(operations_are_the_programs_own_or_the_frameworks),
         cmocka_unit_test(operations_are_told_by_kind_and_the_open_ones_have_an_age),
         cmocka_unit_test(names_over_the_ceiling_share_one_line),
         cmocka_unit_test(cut_and_oversized_events_do_no_harm),

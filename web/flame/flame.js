@@ -27,6 +27,13 @@ function make(tag, properties, ...children) {
     return element;
 }
 
+/* In percent of what it was, as in the text of sonde diff. */
+function growth({ before, after, change }) {
+    if (!(before > 0))
+        return after > 0 ? "new" : "";
+    return after > 0 ? formatChange(change, (part) => formatPercent(part, before)) : "gone";
+}
+
 function nameForPeople(text) {
     return visible(shorten(text, NAME_MAX));
 }
@@ -405,14 +412,17 @@ export class FlameGraph {
 
     #columns() {
         const { self, total } = this.#frameSums;
+        const whole = Math.max(this.#weights.total[0], this.#base?.total[0] ?? 0);
+        const share = (values) => (frame) => formatPercent(values[frame], whole);
         const columns = [
-            { key: "self", label: "Self", values: self },
-            { key: "total", label: "Total", values: total },
+            { key: "self", label: "Self", values: self, percent: share(self) },
+            { key: "total", label: "Total", values: total, percent: share(total) },
         ];
         if (!this.profile.isDiff)
             return columns;
-        const change = self.map((value, f) => this.#changeOf(value, this.#baseSums.self[f]).change);
-        return [{ key: "change", label: "Change", values: change, isSigned: true }, ...columns];
+        const changes = Array.from(self, (value, f) => this.#changeOf(value, this.#baseSums.self[f]));
+        return [{ key: "change", label: "Change", values: changes.map(({ change }) => change), isSigned: true,
+            percent: (frame) => growth(changes[frame]) }, ...columns];
     }
 
     #fillTable() {
@@ -440,15 +450,16 @@ export class FlameGraph {
         return make("tr", { class: frame === this.markedFrame ? "is-marked" : null },
             make("th", { scope: "row" }, make("div", {}, swatch, name),
                 make("small", { text: place, title: shorten(place, 200) })),
-            ...columns.map((column) => this.#tableCell(column, column.values[frame], whole)));
+            ...columns.map((column) => this.#tableCell(column, frame)));
     }
 
-    #tableCell(column, value, whole) {
+    #tableCell(column, frame) {
+        const value = column.values[frame];
         const text = (amount) => formatValue(amount, this.view.unit);
         const bar = make("div", { class: column.isSigned ? (value > 0 ? "is-more" : "is-less") : null });
         bar.style.setProperty("--share", String(Math.abs(value) / (column.largest || 1)));
         return make("td", {}, bar, make("span", { text: column.isSigned ? formatChange(value, text) : text(value) }),
-            make("small", { text: column.isSigned ? formatChange(value, (part) => formatPercent(part, whole)) : formatPercent(value, whole) }));
+            make("small", { text: column.percent(frame) }));
     }
 
     #sortBy(key) {
@@ -516,8 +527,7 @@ export class FlameGraph {
     #changeText(about) {
         const { before, after, change } = this.#changeOf(about.total, about.base);
         const text = (value) => formatValue(value, this.view.unit);
-        const percent = before > 0 ? formatChange(change, (part) => formatPercent(part, before)) : "new";
-        return `${text(before)} before, ${text(after)} after: ${formatChange(change, text)} (${after > 0 ? percent : "gone"})`;
+        return `${text(before)} before, ${text(after)} after: ${formatChange(change, text)} (${growth({ before, after, change })})`;
     }
 
     /* --- inside: searching --- */

@@ -1,7 +1,10 @@
-/* Lock contention: which code waited for locks that others held, and how long. */
+/* Lock contention: which code waited for locks that others held, how long, and who waits for whom
+ * when the trace ends. */
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/array.h"
+#include "base/clock.h"
 #include "base/cursor.h"
 #include "base/err.h"
 #include "base/table.h"
@@ -20,6 +23,10 @@
 #define THREAD_LIMIT 65536u
 #define WAIT_MAX_NS  1e18 /* thirty years; a longer one is a lie */
 
+/* A wait tells who held the lock when it began; since then the lock may have gone to another. Among
+ * those who have waited for so long that is not likely. */
+#define STUCK_NS (SN_NS_PER_SECOND / 10)
+
 static const uint32_t ids[] = {START, STOP};
 static const struct sn_request_item items[] = {
     {.provider = "Microsoft-Windows-DotNETRuntime", .ids = ids, .id_count = 2}};
@@ -29,13 +36,19 @@ const struct sn_request sn_contention_request = {.items = items, .item_count = 1
 struct waiter {
     bool is_waiting;
     bool is_native; /* for a lock of the runtime itself */
+    bool is_deadlocked;
+    uint32_t pid;
+    uint64_t thread_id;
+    uint64_t owner_id; /* 0: not told */
     uint64_t since_ns;
     struct sn_topic_place place;
+    size_t walk; /* that came by, see find_deadlocks; 0: none */
 };
 
 struct contention {
     struct sn_sink sink;
-    struct sn_contention_report *report; /* borrows */
+    struct sn_report *whole;             /* borrows */
+    struct sn_contention_report *report; /* borrows: its part */
     struct sn_topic_profile topic;
     struct sn_table by_thread; /* pid << 32 ^ thread -> index + 1 */
     struct waiter *waiters;    /* owns */
@@ -67,6 +80,16 @@ static bool read_is_native(const struct sn_event *event)
     return event->payload_size && event->payload[0] != 0;
 }
 
+/* From version 2 on it is told which thread has the lock. */
+static uint64_t read_owner(const struct sn_event *event)
+{
+    struct sn_cursor cur = sn_cursor_over(event->payload, event->payload_size);
+    sn_cursor_skip(&cur, sizeof(uint8_t) + sizeof(uint16_t)); /* flags, ClrInstanceID */
+    sn_cursor_skip(&cur, 2 * (size_t)event->pointer_size);    /* lock, object */
+    uint64_t owner_id = sn_cursor_u64(&cur);
+    return event->schema->version < 2 || cur.bad ? 0 : owner_id;
+}
+
 static void begin_wait(struct contention *self, const struct sn_event *event)
 {
     struct waiter *waiter = waiter_of(self, event->pid, event->thread_id);
@@ -75,8 +98,12 @@ static void begin_wait(struct contention *self, const struct sn_event *event)
         return;
     }
     self->report->unmatched_count += waiter->is_waiting;
-    *waiter = (struct waiter){
-        .is_waiting = true, .is_native = read_is_native(event), .since_ns = event->time_ns};
+    *waiter = (struct waiter){.is_waiting = true,
+                              .is_native = read_is_native(event),
+                              .pid = event->pid,
+                              .thread_id = event->thread_id,
+                              .owner_id = read_owner(event),
+                              .since_ns = event->time_ns};
     if (!waiter->is_native)
         waiter->place = sn_topic_profile_place(&self->topic, event, NULL, NULL);
 }
@@ -163,19 +190,106 @@ static int take_event(struct sn_sink *sink, const struct sn_event *event)
     return SONDE_OK;
 }
 
+/* --- waits that have not ended when the trace has --- */
+
+static bool is_open(const struct waiter *waiter)
+{
+    return waiter->is_waiting && !waiter->is_native;
+}
+
+static uint64_t age_of(const struct contention *self, const struct waiter *waiter)
+{
+    uint64_t end_ns = self->whole->first_ns + self->whole->duration_ns;
+    return end_ns > waiter->since_ns ? end_ns - waiter->since_ns : 0;
+}
+
+static bool is_stuck(const struct contention *self, const struct waiter *waiter)
+{
+    return is_open(waiter) && age_of(self, waiter) >= STUCK_NS;
+}
+
+/* Who has the lock that a stuck one waits for, if that one is stuck as well; else NULL. */
+static struct waiter *stuck_owner(const struct contention *self, const struct waiter *waiter)
+{
+    const uint64_t *place =
+        sn_table_find(&self->by_thread, (uint64_t)waiter->pid << 32 ^ waiter->owner_id);
+    struct waiter *owner = place && *place ? &self->waiters[*place - 1] : NULL;
+    return owner && owner != waiter && is_stuck(self, owner) ? owner : NULL;
+}
+
+static void mark_circle(const struct contention *self, struct waiter *waiter)
+{
+    for (; waiter && !waiter->is_deadlocked; waiter = stuck_owner(self, waiter)) {
+        waiter->is_deadlocked = true;
+        self->report->deadlocked_count++;
+    }
+}
+
+/* A lock has one owner, so the way from waiter to owner never forks: a walk that comes back to
+ * where it has been is in a circle. No one is visited twice. */
+static void find_deadlocks(const struct contention *self)
+{
+    for (size_t walk = 1; walk <= self->count; walk++) {
+        struct waiter *waiter = &self->waiters[walk - 1];
+        if (!is_stuck(self, waiter))
+            continue;
+        for (; waiter && !waiter->walk; waiter = stuck_owner(self, waiter))
+            waiter->walk = walk;
+        if (waiter && waiter->walk == walk)
+            mark_circle(self, waiter);
+    }
+}
+
+static int worst_first(const void *left, const void *right)
+{
+    const struct sn_open_wait *a = left;
+    const struct sn_open_wait *b = right;
+    if (a->is_deadlocked != b->is_deadlocked)
+        return a->is_deadlocked ? -1 : 1;
+    if (a->ns != b->ns)
+        return a->ns < b->ns ? 1 : -1;
+    return (a->thread_id > b->thread_id) - (a->thread_id < b->thread_id);
+}
+
+/* "" when it has none that we know of. */
+static const char *thread_name(const struct contention *self, uint64_t thread_id)
+{
+    const char *name = sn_topic_profile_thread_name(&self->topic, thread_id);
+    const char *copy = sn_arena_copy(&self->whole->arena, name, strlen(name));
+    return copy ? copy : "";
+}
+
+static void tell_open_wait(struct contention *self, const struct waiter *waiter)
+{
+    struct sn_contention_report *report = self->report;
+    uint64_t ns = age_of(self, waiter);
+    count_wait(self, false, waiter->place, ns);
+    report->open_ns += ns;
+    if (ns > report->longest_open_ns)
+        report->longest_open_ns = ns;
+    report->open_waits[report->open_count++] =
+        (struct sn_open_wait){.thread_id = waiter->thread_id,
+                              .thread_name = thread_name(self, waiter->thread_id),
+                              .owner_id = waiter->owner_id,
+                              .owner_name = thread_name(self, waiter->owner_id),
+                              .ns = ns,
+                              .node = waiter->place.node,
+                              .is_deadlocked = waiter->is_deadlocked};
+}
+
 static int finish(struct sn_sink *sink, struct sonde_error *err)
 {
-    (void)err;
     struct contention *self = (struct contention *)sink;
     struct sn_contention_report *report = self->report;
+    report->open_waits = calloc(self->count + 1, sizeof(*report->open_waits));
+    if (!report->open_waits)
+        return sn_fail(err, SONDE_E_NOMEM, 0, "no memory for open waits");
+    find_deadlocks(self);
     for (size_t i = 0; i < self->count; i++) {
-        const struct waiter *waiter = &self->waiters[i];
-        if (!waiter->is_waiting || waiter->is_native)
-            continue;
-        report->open_count++;
-        if (!report->open_since_ns || waiter->since_ns < report->open_since_ns)
-            report->open_since_ns = waiter->since_ns;
+        if (is_open(&self->waiters[i]))
+            tell_open_wait(self, &self->waiters[i]);
     }
+    qsort(report->open_waits, report->open_count, sizeof(*report->open_waits), worst_first);
     return SONDE_OK;
 }
 
@@ -201,6 +315,7 @@ struct sn_sink *sn_contention_sink(const struct sn_aggregate_context *context,
         return NULL;
     }
     *self = (struct contention){.sink.ops = &ops,
+                                .whole = context->report,
                                 .report = &context->report->contention,
                                 .by_thread = sn_table_with_limit(THREAD_LIMIT)};
     if (sn_topic_profile_init(&self->topic, context, columns, &self->report->profile, err) !=

@@ -55,7 +55,8 @@ bool sn_event_text(const struct sn_event *event, const char *field, struct sn_bu
 uint64_t sn_event_hash(uint64_t seed, const void *bytes, uint64_t size)
 {
     const uint8_t *at = bytes;
-    uint64_t hash = seed ^ 0xcbf29ce484222325u;
+    uint64_t hash = (seed ^ 0xcbf29ce484222325u) * 0x9e3779b97f4a7c15u;
+    hash ^= hash >> 29; /* neighbours among the seeds must not meet neighbours among the bytes */
     for (uint64_t i = 0; i < size; i++)
         hash = (hash ^ at[i]) * 0x100000001b3u;
     return hash ^ (hash >> 32);

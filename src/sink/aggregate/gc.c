@@ -37,6 +37,7 @@
 #define MECHANISM_COMPACTING 2u
 
 #define COLLECTION_MAX (1u << 17)
+#define GROWTH_MIN     ((uint64_t)8 << 20) /* less is no growth to speak of */
 #define OPEN_MAX       16u /* pauses, and collections, at a time; there are two of each at most */
 
 static const uint32_t ids[] = {GC_START,    GC_END,        RESTART_END,    HEAP_STATS,
@@ -394,12 +395,62 @@ static int take_event(struct sn_sink *sink, const struct sn_event *event)
     return SONDE_OK;
 }
 
+/* --- the heap over time --- */
+
+/* The least that any of these left; 0: none tells. */
+static uint64_t floor_of(const struct sn_collection *collections, size_t count)
+{
+    uint64_t least = 0;
+    for (size_t i = 0; i < count; i++) {
+        uint64_t bytes = collections[i].heap_after_bytes;
+        if (bytes && (!least || bytes < least))
+            least = bytes;
+    }
+    return least;
+}
+
+/* A heap rises and falls by itself: young objects are promoted until an old generation is
+ * collected. Only if no collection of the second half comes down to a quarter above what the first
+ * half came down to, more stays alive. */
+static bool is_growing(const struct sn_gc_report *report)
+{
+    size_t half = report->count / 2;
+    uint64_t before = floor_of(report->collections, half);
+    uint64_t after = floor_of(report->collections + half, report->count - half);
+    return report->count >= 3 && before && report->heap_last_bytes > report->heap_first_bytes &&
+           after > before + before / 4 && after - before >= GROWTH_MIN;
+}
+
+static int finish(struct sn_sink *sink, struct sonde_error *err)
+{
+    (void)err;
+    struct sn_gc_report *report = ((struct gc *)sink)->report;
+    const struct sn_collection *first = NULL;
+    const struct sn_collection *last = NULL;
+    for (size_t i = 0; i < report->count; i++) {
+        if (!report->collections[i].heap_after_bytes)
+            continue;
+        last = &report->collections[i];
+        if (!first)
+            first = last;
+    }
+    if (!first)
+        return SONDE_OK;
+    report->heap_first_bytes = first->heap_after_bytes;
+    report->heap_last_bytes = last->heap_after_bytes;
+    report->heap_span_ns =
+        between(first->start_ns + first->duration_ns, last->start_ns + last->duration_ns);
+    report->is_heap_growing = is_growing(report);
+    return SONDE_OK;
+}
+
 static void free_sink(struct sn_sink *sink)
 {
     free(sink);
 }
 
-static const struct sn_sink_ops ops = {.name = "gc", .event = take_event, .free = free_sink};
+static const struct sn_sink_ops ops = {
+    .name = "gc", .event = take_event, .finish = finish, .free = free_sink};
 
 struct sn_sink *sn_gc_sink(const struct sn_aggregate_context *context, struct sonde_error *err)
 {

@@ -18,7 +18,7 @@
 
 #define METHOD_MAX 65536u
 #define OPEN_MAX   65536u /* compilations under way: nested ones on every thread */
-#define NAME_MAX   8192u
+#define NAME_MAX   16384u /* two texts of events, and what makes them readable */
 
 enum {
     METHOD_LOAD = 141,
@@ -213,14 +213,26 @@ static int take_event(struct sn_sink *sink, const struct sn_event *event)
 
 /* --- the end --- */
 
+/* As much of it as an event's text may have. */
+static void put_part(struct sn_buf *to, const char *text)
+{
+    size_t size = strnlen(text, SN_EVENT_TEXT_MAX + 1);
+    if (size > SN_EVENT_TEXT_MAX) {
+        size = SN_EVENT_TEXT_MAX;
+        while (size && ((unsigned char)text[size] & 0xC0u) == 0x80u)
+            size--;
+    }
+    sn_buf_append(to, text, size);
+}
+
 static void name_by_id(struct jit *jit, struct sn_jit_method *method, uint64_t method_id)
 {
     const struct sn_method *known = jit->methods ? sn_methods_by_id(jit->methods, method_id) : NULL;
     sn_buf_clear(&jit->type);
     sn_buf_clear(&jit->method);
     if (known) {
-        sn_buf_text(&jit->type, known->type);
-        sn_buf_text(&jit->method, known->name);
+        put_part(&jit->type, known->type);
+        put_part(&jit->method, known->name);
     } else {
         sn_buf_format(&jit->method, "method 0x%" PRIx64, method_id);
     }

@@ -18,6 +18,7 @@
 #include "sink/aggregate/work_topics.h"
 
 #define OPEN_MAX   (1u << 18)
+#define SHARED_MAX 256u /* requests at a time with one activity id */
 #define TEXT_LIMIT 8192u
 
 #define HOSTING "Microsoft.AspNetCore.Hosting"
@@ -35,6 +36,7 @@ struct requests {
     struct sn_request_routes routes;
     struct sn_open_set open; /* kind: route, number: source, count: 1 when failed */
     uint64_t last_ns;
+    bool has_short_ids; /* sn_activity_is_short */
     struct sn_request_bridge bridge;
     struct sn_buf method;
     struct sn_buf path;
@@ -69,6 +71,31 @@ static uint64_t key_of(struct requests *requests, enum sn_request_source source,
                            : key_without_activity(requests, source, event);
 }
 
+/* Requests that share an id wait in a chain of keys, each made of the one before. Which of them
+ * ends is not known; the last one is taken, so that their number and the sum of their times are
+ * right. */
+static uint64_t next_key(uint64_t key)
+{
+    return sn_event_hash(key, &key, sizeof(key));
+}
+
+static uint64_t free_key(const struct requests *requests, uint64_t key)
+{
+    for (unsigned i = 0; i < SHARED_MAX && sn_open_set_find(&requests->open, key); i++)
+        key = next_key(key);
+    return key;
+}
+
+static uint64_t last_key(const struct requests *requests, uint64_t key)
+{
+    uint64_t next = next_key(key);
+    for (unsigned i = 0; i < SHARED_MAX && sn_open_set_find(&requests->open, next); i++) {
+        key = next;
+        next = next_key(key);
+    }
+    return key;
+}
+
 /* Every open request in whose flow an event is: those of its activity and of all above it. */
 typedef void open_fn(struct requests *requests, struct sn_open *open);
 
@@ -77,7 +104,8 @@ static void for_each_around(struct requests *requests, const struct sn_event *ev
                             open_fn *take)
 {
     uint8_t levels[SN_ACTIVITY_DEPTH_MAX][SN_ACTIVITY_SIZE];
-    size_t count = event->activity ? sn_activity_levels(event->activity, levels) : 1;
+    size_t count =
+        event->activity ? sn_activity_levels(event->activity, requests->has_short_ids, levels) : 1;
     for (size_t i = 0; i < count; i++) {
         for (unsigned source = first; source <= last; source++) {
             uint64_t key =
@@ -127,8 +155,12 @@ static void begin(struct requests *requests, enum sn_request_source source,
     uint32_t index = count_begun(requests, source);
     bool is_by_thread = !event->activity && source != SN_REQUEST_KESTREL;
     requests->routes.by_thread_count[source] += is_by_thread;
-    struct sn_open *open =
-        sn_open_set_begin(&requests->open, key_of(requests, source, event), event->time_ns);
+    uint64_t key = key_of(requests, source, event);
+    if (event->activity && sn_activity_is_short(event->activity)) {
+        requests->has_short_ids = true;
+        key = free_key(requests, key);
+    }
+    struct sn_open *open = sn_open_set_begin(&requests->open, key, event->time_ns);
     if (!open)
         return;
     open->kind = index;
@@ -138,8 +170,11 @@ static void begin(struct requests *requests, enum sn_request_source source,
 static void end(struct requests *requests, enum sn_request_source source,
                 const struct sn_event *event, uint32_t status)
 {
+    uint64_t key = key_of(requests, source, event);
     struct sn_open open;
-    if (!sn_open_set_end(&requests->open, key_of(requests, source, event), &open)) {
+    if (requests->has_short_ids)
+        key = last_key(requests, key);
+    if (!sn_open_set_end(&requests->open, key, &open)) {
         requests->routes.unmatched_count[source]++;
         return;
     }

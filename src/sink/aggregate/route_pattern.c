@@ -9,6 +9,7 @@
 #define HEX_ID_MIN    8u  /* hexadecimal words as long as this, with a digit, are ids */
 #define MIXED_ID_MIN  20u /* words of letters and digits as long as this are ids */
 #define LONG_WORD_MIN 64u /* and so is everything as long as this */
+#define TIME_DIGITS   12u /* of a date and a time of day, at least */
 
 static bool is_digit(char c)
 {
@@ -35,6 +36,7 @@ struct word {
     size_t hex; /* digits included */
     size_t letters;
     size_t separators;
+    size_t time_letters; /* of 2024-01-02T03:04:05Z */
 };
 
 static struct word weigh(const char *text, size_t size)
@@ -45,6 +47,7 @@ static struct word weigh(const char *text, size_t size)
         word.hex += is_hex(text[i]);
         word.letters += is_letter(text[i]);
         word.separators += is_separator(text[i]);
+        word.time_letters += text[i] == 'T' || text[i] == 'Z';
     }
     return word;
 }
@@ -83,10 +86,16 @@ static void put_word(struct sn_buf *to, const char *text, size_t size)
         sn_buf_append(to, text, size);
 }
 
-static void put_segment(struct sn_buf *to, const char *text, size_t size)
+static bool is_number(const char *text, size_t size)
 {
     struct word word = weigh(text, size);
-    if (word.digits && word.digits + word.separators == size) {
+    size_t letters = word.digits >= TIME_DIGITS && word.time_letters <= 2 ? word.time_letters : 0;
+    return word.digits && word.digits + word.separators + letters == size;
+}
+
+static void put_segment(struct sn_buf *to, const char *text, size_t size)
+{
+    if (is_number(text, size)) {
         sn_buf_text(to, "{n}");
         return;
     }

@@ -43,7 +43,9 @@ struct tasks {
     struct sn_methods *methods;    /* may be NULL */
     struct sn_open_set scheduled;  /* by task */
     struct sn_open_set running;    /* by task */
-    struct sn_open_set blocked;    /* by thread and task */
+    struct sn_open_set waits;      /* by thread and task */
+    struct sn_open_set blocked;    /* by thread, while that is the last it said; number: the task */
+    struct sn_open_set awaited;    /* by task: a thread blocked on it, and it was not done yet */
     struct sn_open_set operations; /* by task; kind: index of a kind */
     struct sn_table index;         /* hash of a name -> index of a kind + 1 */
     uint64_t last_ns;
@@ -87,15 +89,30 @@ static void take_wait(struct tasks *tasks, const struct sn_event *event, uint64_
     if (behaviour != WAIT_BLOCKING)
         return;
     report->sync_wait_count++;
-    (void)sn_open_set_begin(&tasks->blocked, wait_key(event, task), event->time_ns);
+    (void)sn_open_set_begin(&tasks->waits, wait_key(event, task), event->time_ns);
+    (void)sn_open_set_begin(&tasks->awaited, task, event->time_ns);
+    struct sn_open *blocked = sn_open_set_begin(&tasks->blocked, event->thread_id, event->time_ns);
+    if (blocked)
+        blocked->number = task;
 }
 
 static void take_wait_end(struct tasks *tasks, const struct sn_event *event, uint64_t task)
 {
     struct sn_open waited;
-    if (sn_open_set_end(&tasks->blocked, wait_key(event, task), &waited))
+    if (sn_open_set_end(&tasks->waits, wait_key(event, task), &waited))
         sn_series_add(&tasks->report->tasks.sync_waits,
                       sn_elapsed(waited.since_ns, event->time_ns));
+}
+
+/* Ends of waits are told at the verbose level only. Without them a thread is known to have come
+ * back when it says anything, or when what it waits for is done. */
+static void see_who_is_back(struct tasks *tasks, const struct sn_event *event, uint64_t task)
+{
+    struct sn_open over;
+    uint32_t id = event->schema->event_id;
+    (void)sn_open_set_end(&tasks->blocked, event->thread_id, &over);
+    if (id == COMPLETED || id == OPERATION_END)
+        (void)sn_open_set_end(&tasks->awaited, task, &over);
 }
 
 /* --- operations: async methods, delays --- */
@@ -189,6 +206,7 @@ static int take_event(struct sn_sink *sink, const struct sn_event *event)
     report->event_count++;
     if (event->time_ns > tasks->last_ns)
         tasks->last_ns = event->time_ns;
+    see_who_is_back(tasks, event, task);
     switch (event->schema->event_id) {
     case SCHEDULED:
         report->scheduled_count++;
@@ -229,10 +247,12 @@ static void count_blocked(struct tasks *tasks, uint64_t end_ns)
     struct sn_task_report *report = &tasks->report->tasks;
     report->waiting_count = tasks->scheduled.index.count;
     report->running_count = tasks->running.index.count;
-    report->blocked_count = tasks->blocked.index.count;
     for (size_t i = 0; i < tasks->blocked.count; i++) {
         const struct sn_open *open = &tasks->blocked.items[i];
-        uint64_t age_ns = open->is_used ? sn_elapsed(open->since_ns, end_ns) : 0;
+        if (!open->is_used || !sn_open_set_find(&tasks->awaited, open->number))
+            continue;
+        uint64_t age_ns = sn_elapsed(open->since_ns, end_ns);
+        report->blocked_count++;
         if (age_ns > report->blocked_ns)
             report->blocked_ns = age_ns;
     }
@@ -250,55 +270,86 @@ static uint64_t hash_of_innermost(const char *type, size_t size)
     return sn_event_hash(0, type + start, end - start);
 }
 
-/* State machines that were compiled, by the name an operation goes by: index + 1 of a method, or
- * UINT64_MAX where two types share it. */
-static void index_machines(const struct tasks *tasks, struct sn_table *machines)
+/* State machines that were compiled, by the name an operation goes by: index + 1 of a method, and
+ * what else is known of all that share the name. */
+#define MACHINE_SHARED (1ull << 63) /* by two types or more */
+#define MACHINE_OWN    (1ull << 62) /* one of them at least is not of the framework */
+#define MACHINE_INDEX  (MACHINE_OWN - 1)
+
+static const struct sn_method *machine_at(const struct tasks *tasks, uint64_t machine)
 {
-    size_t count = tasks->methods ? sn_methods_count(tasks->methods) : 0;
-    for (size_t i = 0; i < count; i++) {
-        const struct sn_method *method = sn_methods_at(tasks->methods, i);
-        if (strcmp(method->name, "MoveNext") != 0 || !strchr(method->type, '+'))
-            continue;
-        uint64_t *place =
-            sn_table_put(machines, hash_of_innermost(method->type, strlen(method->type)));
-        if (!place)
-            return;
-        size_t common = strcspn(method->type, "[");
-        const struct sn_method *known =
-            *place && *place != UINT64_MAX ? sn_methods_at(tasks->methods, *place - 1) : NULL;
-        if (!*place)
-            *place = i + 1;
-        else if (known && (strcspn(known->type, "[") != common ||
-                           strncmp(known->type, method->type, common) != 0))
-            *place = UINT64_MAX;
-    }
+    return sn_methods_at(tasks->methods, (size_t)(machine & MACHINE_INDEX) - 1);
+}
+
+static bool is_of_framework(struct tasks *tasks, const struct sn_method *method)
+{
+    const struct sn_module *module = sn_methods_module(tasks->methods, method->module_id);
+    sn_buf_clear(&tasks->text);
+    sn_name_space(&tasks->text, method->type);
+    return sn_name_is_framework(module ? module->name : "", sn_buf_string(&tasks->text));
+}
+
+static bool has_same_type(const struct sn_method *a, const struct sn_method *b)
+{
+    size_t size = strcspn(a->type, "[");
+    return strcspn(b->type, "[") == size && strncmp(a->type, b->type, size) == 0;
+}
+
+static void index_machine(struct tasks *tasks, struct sn_table *machines, size_t index)
+{
+    const struct sn_method *method = sn_methods_at(tasks->methods, index);
+    if (strcmp(method->name, "MoveNext") != 0 || !strchr(method->type, '+'))
+        return;
+    uint64_t *place = sn_table_put(machines, hash_of_innermost(method->type, strlen(method->type)));
+    if (!place)
+        return;
+    if (!*place)
+        *place = index + 1;
+    else if (has_same_type(method, machine_at(tasks, *place)))
+        return;
+    else
+        *place |= MACHINE_SHARED;
+    if (!is_of_framework(tasks, method))
+        *place |= MACHINE_OWN;
 }
 
 /* "Async: <PlaceAsync>d__3" is what the compiler made of PlaceAsync; whose, the methods tell. */
-static const char *readable_name(struct tasks *tasks, const struct sn_table *machines,
-                                 const struct sn_task_kind *kind)
+static void name_async(struct tasks *tasks, const struct sn_table *machines,
+                       struct sn_task_kind *kind)
 {
     const char *type = kind->operation + strlen(ASYNC_PREFIX);
-    const uint64_t *place = sn_table_find(machines, sn_event_hash(0, type, strlen(type)));
+    const uint64_t *machine = sn_table_find(machines, sn_event_hash(0, type, strlen(type)));
     char *plain = NULL;
-    if (place && *place != UINT64_MAX) {
-        const char *whole = sn_methods_at(tasks->methods, *place - 1)->type;
+    if (machine && !(*machine & MACHINE_SHARED)) {
+        const char *whole = machine_at(tasks, *machine)->type;
         plain = sn_arena_copy(&tasks->report->arena, whole, strcspn(whole, "["));
     }
     sn_buf_clear(&tasks->text);
     sn_name_readable(&tasks->text, plain ? plain : type, "MoveNext");
-    return keep(tasks, sn_buf_string(&tasks->text));
+    kind->name = keep(tasks, sn_buf_string(&tasks->text));
+    kind->is_framework = machine && !(*machine & MACHINE_OWN);
+}
+
+/* "Task.Delay" and "Task.WhenAll" stand below the method that waits for them; "Task: <Main>b__0" is
+ * somebody's code. */
+static void name_other(struct sn_task_kind *kind)
+{
+    kind->name = kind->operation;
+    kind->is_framework = strncmp(kind->operation, "Task", 4) == 0 && !strchr(kind->operation, ':');
 }
 
 static void name_kinds(struct tasks *tasks)
 {
     struct sn_task_report *report = &tasks->report->tasks;
     struct sn_table machines = sn_table_with_limit(MACHINE_MAX);
-    if (report->count)
-        index_machines(tasks, &machines);
+    size_t method_count = tasks->methods && report->count ? sn_methods_count(tasks->methods) : 0;
+    for (size_t i = 0; i < method_count; i++)
+        index_machine(tasks, &machines, i);
     for (size_t i = 0; i < report->count; i++) {
-        struct sn_task_kind *kind = &report->kinds[i];
-        kind->name = kind->is_async ? readable_name(tasks, &machines, kind) : kind->operation;
+        if (report->kinds[i].is_async)
+            name_async(tasks, &machines, &report->kinds[i]);
+        else
+            name_other(&report->kinds[i]);
     }
     sn_table_done(&machines);
 }
@@ -333,7 +384,9 @@ static void free_tasks(struct sn_sink *sink)
     struct tasks *tasks = (struct tasks *)sink;
     sn_open_set_done(&tasks->scheduled);
     sn_open_set_done(&tasks->running);
+    sn_open_set_done(&tasks->waits);
     sn_open_set_done(&tasks->blocked);
+    sn_open_set_done(&tasks->awaited);
     sn_open_set_done(&tasks->operations);
     sn_table_done(&tasks->index);
     sn_buf_done(&tasks->text);
@@ -355,7 +408,9 @@ struct sn_sink *sn_tasks_make(const struct sn_aggregate_context *context, struct
                             .methods = context->methods,
                             .scheduled = sn_open_set_with_limit(OPEN_MAX),
                             .running = sn_open_set_with_limit(OPEN_MAX),
+                            .waits = sn_open_set_with_limit(OPEN_MAX),
                             .blocked = sn_open_set_with_limit(OPEN_MAX),
+                            .awaited = sn_open_set_with_limit(OPEN_MAX),
                             .operations = sn_open_set_with_limit(OPEN_MAX),
                             .index = sn_table_with_limit(KIND_MAX + 1),
                             .text = sn_buf_with_limit(TEXT_LIMIT)};

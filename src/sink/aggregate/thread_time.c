@@ -25,7 +25,6 @@
 #define EVENTPIPE "Microsoft-DotNETCore-EventPipe"
 
 #define THREAD_LIMIT 65536u
-#define PLACE_LIMIT  (64u << 20)
 #define NAME_LIMIT   65536u
 
 static const struct sn_column columns[] = {{"wall", SN_UNIT_NS}};
@@ -66,7 +65,6 @@ struct thread {
     const char *category; /* NULL: none */
     uint32_t index;       /* in the profile; SN_NO_INDEX before its time begins */
     uint32_t frame;       /* its own */
-    uint32_t node;        /* below which its stacks are */
     uint32_t place;       /* where it was seen last; SN_NO_INDEX: nowhere yet */
     uint64_t seen_ns;
     struct sn_run run; /* the last one, still growing */
@@ -81,10 +79,7 @@ struct thread_time {
     struct thread *threads; /* owns */
     size_t thread_count;
     size_t thread_capacity;
-    struct sn_table by_id;  /* thread id -> index + 1 */
-    struct sn_table places; /* thread << 32 | node of a bare stack -> node below the thread */
-    uint32_t *path;         /* owns; the way up from a node */
-    size_t path_capacity;
+    struct sn_table by_id; /* thread id -> index + 1 */
     struct sn_buf command; /* the process's command line */
     uint32_t process_frame;
     uint32_t cpu_frame;
@@ -116,15 +111,25 @@ static void rename_frame(struct sn_profile *profile, uint32_t frame, const char 
     profile->frames[frame].full_name = copy;
 }
 
-static uint32_t below_process(struct thread_time *time, uint32_t frame)
+/* What is above all stacks. Threads share one tree, or its size would be that of all stacks times
+ * that of all threads; what each has of its own, one frame, is put in by who shows it. */
+static void make_top(struct thread_time *time)
 {
     struct sn_profile *profile = time->profile;
-    if (time->process_frame == SN_NO_INDEX)
-        time->process_frame = stand_in(profile, "Process");
+    time->process_frame = stand_in(profile, "Process");
     uint32_t node = sn_profile_node(profile, 0, time->process_frame);
     node = sn_profile_node(profile, node, stand_in(profile, "(Non-Activities)"));
-    node = sn_profile_node(profile, node, stand_in(profile, "Threads"));
-    return sn_profile_node(profile, node, frame);
+    profile->threads_node = sn_profile_node(profile, node, stand_in(profile, "Threads"));
+}
+
+/* Stacks are looked up below the root; at the end they move below the frames that were there first.
+ */
+static void move_below_top(struct sn_profile *profile)
+{
+    for (uint32_t i = profile->threads_node + 1; i < profile->node_count; i++) {
+        if (!profile->nodes[i].parent)
+            profile->nodes[i].parent = profile->threads_node;
+    }
 }
 
 static void name_thread(const struct thread *thread, struct sn_buf *to)
@@ -147,7 +152,7 @@ static void name_process(struct thread_time *time, struct sn_buf *to)
         return;
     }
     size_t start = is_quoted;
-    size_t end = size - (is_quoted && size > 1);
+    size_t end = size - (size > 1 && is_quoted && line[size - 1] == '"');
     for (size_t i = start; i < end; i++) {
         if (line[i] == '/')
             start = i + 1;
@@ -186,38 +191,6 @@ static void begin(struct thread_time *time, struct thread *thread)
     (void)snprintf(name, sizeof(name), "Thread (%" PRIu64 ")", thread->thread_id);
     thread->index = sn_profile_thread(time->profile, thread->pid, thread->thread_id, "");
     thread->frame = stand_in(time->profile, name);
-    thread->node = below_process(time, thread->frame);
-}
-
-/* A stack's node below the thread's own. Stacks are looked up without a thread first, so that each
- * is named once; what that leaves in the tree, nobody spent anything in. */
-static uint32_t below_thread(struct thread_time *time, struct thread *thread, uint32_t bare)
-{
-    size_t depth = 0;
-    uint32_t node = thread->node;
-    uint64_t thread_key = (uint64_t)thread->index << 32;
-    uint64_t *known;
-    while (bare && bare != SN_NO_INDEX) {
-        known = sn_table_find(&time->places, thread_key | bare);
-        if (known) {
-            node = (uint32_t)*known;
-            break;
-        }
-        uint32_t *path = sn_array_room(time->path, depth, &time->path_capacity, sizeof(*path));
-        if (!path)
-            return SN_NO_INDEX;
-        time->path = path;
-        path[depth++] = bare;
-        bare = time->profile->nodes[bare].parent;
-    }
-    while (depth) {
-        uint32_t next = time->path[--depth];
-        node = sn_profile_node(time->profile, node, time->profile->nodes[next].frame);
-        known = sn_table_put(&time->places, thread_key | next);
-        if (known)
-            *known = node;
-    }
-    return node;
 }
 
 /* --- which events count --- */
@@ -303,7 +276,7 @@ static int take_sample(struct thread_time *time, struct thread *thread,
     if (thread->index == SN_NO_INDEX)
         begin(time, thread);
     close_stay(time, thread, event->time_ns);
-    uint32_t node = below_thread(time, thread, sn_frames_node(time->frames, event));
+    uint32_t node = sn_frames_node(time->frames, event);
     if (!is_sample(event) && is_from_event_source(event->schema))
         node = below_event(time, node, event->schema);
     thread->place = sn_profile_node(time->profile, node,
@@ -375,6 +348,14 @@ static void rename_unknown(struct sn_profile *profile)
     }
 }
 
+static void name_in_profile(struct sn_profile *profile, const struct thread *thread)
+{
+    struct sn_profile_thread *to = &profile->threads[thread->index];
+    to->frame = thread->frame;
+    if (thread->frame != SN_NO_INDEX)
+        to->name = profile->frames[thread->frame].full_name;
+}
+
 static int finish(struct sn_sink *sink, struct sonde_error *err)
 {
     (void)err;
@@ -388,14 +369,13 @@ static int finish(struct sn_sink *sink, struct sonde_error *err)
         sn_buf_clear(&name);
         name_thread(thread, &name);
         rename_frame(time->profile, thread->frame, sn_buf_string(&name));
-        if (thread->frame != SN_NO_INDEX)
-            time->profile->threads[thread->index].name =
-                time->profile->frames[thread->frame].full_name;
+        name_in_profile(time->profile, thread);
     }
     sn_buf_clear(&name);
     name_process(time, &name);
     rename_frame(time->profile, time->process_frame, sn_buf_string(&name));
     rename_unknown(time->profile);
+    move_below_top(time->profile);
     time->profile->start_ns = time->first_ns;
     time->profile->end_ns = time->last_ns;
     return SONDE_OK;
@@ -405,9 +385,7 @@ static void free_thread_time(struct sn_sink *sink)
 {
     struct thread_time *time = (struct thread_time *)sink;
     free(time->threads);
-    free(time->path);
     sn_table_done(&time->by_id);
-    sn_table_done(&time->places);
     sn_buf_done(&time->command);
     sn_frames_free(time->frames);
     free(time);
@@ -427,9 +405,7 @@ static struct sn_sink *make(const struct sn_aggregate_context *context, bool wit
     time->sink.ops = &ops;
     time->with_events = with_events;
     time->by_id = sn_table_with_limit(THREAD_LIMIT);
-    time->places = sn_table_with_limit(PLACE_LIMIT);
     time->command = sn_buf_with_limit(NAME_LIMIT);
-    time->process_frame = SN_NO_INDEX;
     int rc = sn_profile_new(columns, sizeof(columns) / sizeof(*columns), &time->profile, err);
     context->report->thread_time = time->profile;
     if (rc == SONDE_OK)
@@ -440,6 +416,12 @@ static struct sn_sink *make(const struct sn_aggregate_context *context, bool wit
     }
     time->cpu_frame = stand_in(time->profile, "CPU_TIME");
     time->unmanaged_frame = stand_in(time->profile, "UNMANAGED_CODE_TIME");
+    make_top(time);
+    if (time->profile->threads_node == SN_NO_INDEX) {
+        (void)sn_fail(err, SONDE_E_NOMEM, 0, "no memory for thread time");
+        free_thread_time(&time->sink);
+        return NULL;
+    }
     return &time->sink;
 }
 

@@ -28,12 +28,17 @@ void sn_topic_profile_done(struct sn_topic_profile *topic)
     sn_frames_free(topic->frames);
 }
 
-static uint32_t thread_of(struct sn_topic_profile *topic, const struct sn_event *event)
+const char *sn_topic_profile_thread_name(const struct sn_topic_profile *topic, uint64_t thread_id)
 {
     const struct sn_cpu_thread *thread =
-        topic->cpu ? sn_cpu_slices_thread(topic->cpu, event->thread_id) : NULL;
+        topic->cpu ? sn_cpu_slices_thread(topic->cpu, thread_id) : NULL;
+    return thread ? thread->name : "";
+}
+
+static uint32_t thread_of(struct sn_topic_profile *topic, const struct sn_event *event)
+{
     return sn_profile_thread(topic->profile, event->pid, event->thread_id,
-                             thread ? thread->name : "");
+                             sn_topic_profile_thread_name(topic, event->thread_id));
 }
 
 struct sn_topic_place sn_topic_profile_place(struct sn_topic_profile *topic,

@@ -39,6 +39,9 @@ struct sn_topic_place sn_topic_profile_place(struct sn_topic_profile *topic,
                                              const struct sn_event *event, const char *type,
                                              uint32_t *ret_frame);
 
+/* The kernel's name of a thread, or "". */
+const char *sn_topic_profile_thread_name(const struct sn_topic_profile *topic, uint64_t thread_id);
+
 void sn_topic_profile_add(struct sn_topic_profile *topic, struct sn_topic_place place,
                           uint64_t first, uint64_t second);
 
