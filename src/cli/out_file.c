@@ -80,7 +80,7 @@ static char *read_link(const char *path)
     if (text[0] == '/')
         return strdup(text);
     SN_AUTO(sn_free) char *folder = folder_of(path);
-    SN_AUTO(sn_buf_done) struct sn_buf joined = sn_buf_with_limit(2 * PATH_MAX);
+    SN_AUTO(sn_buf_done) struct sn_buf joined = sn_buf_with_limit((size_t)2 * PATH_MAX);
     sn_buf_format(&joined, "%s/%s", folder ? folder : "", text);
     return folder && !joined.failed ? strdup(sn_buf_string(&joined)) : NULL;
 }

@@ -63,6 +63,7 @@ static void put_in_order(struct sn_ranking *ranking, int (*order)(const void *, 
 
 struct group {
     const struct sn_frame *frame; /* the first of them */
+    const char *name;             /* of a module or namespace; else the frame's */
 };
 
 struct groups {
@@ -223,12 +224,12 @@ static bool families_find(struct groups *groups, const struct sn_profile *profil
         const char *name = family_of(&profile->frames[i], name_of);
         uint64_t hash = sn_text_hash(name);
         uint64_t *place = sn_table_put(&by_name, hash);
-        while (place && *place &&
-               strcmp(family_of(groups->list[*place - 1].frame, name_of), name) != 0)
+        while (place && *place && text_order(groups->list[*place - 1].name, name) != 0)
             place = sn_table_put(&by_name, ++hash);
         is_good = place != NULL;
         if (place && !*place) {
-            groups->list[groups->count].frame = &profile->frames[i];
+            groups->list[groups->count] =
+                (struct group){.frame = &profile->frames[i], .name = name};
             *place = ++groups->count;
         }
         if (place)
@@ -250,7 +251,7 @@ static void rank_families(struct sn_ranking *ranking, const struct sn_profile *p
         return;
     rank_sums(ranking, &groups, sums);
     for (size_t i = 0; i < ranking->count; i++) {
-        ranking->items[i].name = family_of(ranking->items[i].frame, name_of);
+        ranking->items[i].name = groups.list[i].name;
         ranking->items[i].frame = NULL;
     }
     put_in_order(ranking, by_total); /* and leaves out what is worth nothing */

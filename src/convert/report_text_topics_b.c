@@ -31,7 +31,7 @@ static bool is_inside_character(char byte)
 /* A name from outside, fit for a heading, its beginning cut away beyond `room` columns. */
 static const char *headline_name(struct sn_buf *to, const char *text, size_t room)
 {
-    SN_AUTO(sn_buf_done) struct sn_buf safe = sn_buf_with_limit(8u * NAME_BYTES);
+    SN_AUTO(sn_buf_done) struct sn_buf safe = sn_buf_with_limit((size_t)8 * NAME_BYTES);
     size_t size = strlen(text);
     const char *from = size > NAME_BYTES ? text + size - NAME_BYTES : text;
     while (is_inside_character(*from) && from > text)
@@ -54,7 +54,7 @@ static const char *headline_name(struct sn_buf *to, const char *text, size_t roo
 static void put_named_heading(struct sn_text_report *page, const char *title, const char *before,
                               const char *name, const char *after)
 {
-    SN_AUTO(sn_buf_done) struct sn_buf cut = sn_buf_with_limit(8u * NAME_BYTES);
+    SN_AUTO(sn_buf_done) struct sn_buf cut = sn_buf_with_limit((size_t)8 * NAME_BYTES);
     size_t taken = TITLE_WIDTH + strlen(before) + strlen(after);
     size_t room = page->width > taken + NAME_LEAST ? page->width - taken : NAME_LEAST;
     sn_text_heading(page, title, "%s%s%s", before,

@@ -223,6 +223,42 @@ static void the_sampler_is_not_the_program(void **state)
     drop(&fixture);
 }
 
+/* A thread too short to be looked at: what it ran is in the record for all such together. */
+static void threads_that_ended_get_their_time(void **state)
+{
+    (void)state;
+    struct fixture fixture;
+    start(&fixture, "sonde-cpu 1\nt 100000000\nn 7 worker\nt 150000000\n7 1000000\ne 30000000\n"
+                    "t 200000000\n7 1000000\ne 5000000\n");
+    for (uint64_t i = 1; i < 100; i++)
+        sample(&fixture, 7, (100 + i) * MS, EXTERNAL, SLEEP);
+    for (uint64_t i = 10; i <= 40; i++)
+        sample(&fixture, 8, (100 + i) * MS, MANAGED, COMPUTE);
+    end(&fixture);
+    assert_in_range(sum(&fixture, COMPUTED, CPU), 30 * MS - 100, 30 * MS);
+    assert_int_equal(sum(&fixture, "[threads that have ended]", CPU), 5 * MS);
+    assert_int_equal(sum(&fixture, COMPUTED, SAMPLES), 31);
+    assert_in_range(fixture.report->cpu_ns, 37 * MS - 100, 37 * MS);
+    drop(&fixture);
+}
+
+/* A hash and a sleep in native code look the same; how long each took does not. */
+static void a_native_sleep_is_no_compute(void **state)
+{
+    (void)state;
+    struct fixture fixture;
+    start_with_slice(&fixture, 6);
+    take_known(fixture.methods, 0x5000, 0x100, "Shop.Libc", "usleep");
+    for (uint64_t i = 1; i < 50; i++) {
+        bool computes = i >= 20 && i < 26;
+        sample(&fixture, 7, (100 + i) * MS, EXTERNAL, computes ? NATIVE : 0x5000);
+    }
+    end(&fixture);
+    assert_int_equal(sum(&fixture, DEFLATED, CPU), 6 * MS);
+    assert_int_equal(sum(&fixture, "Shop.Libc.usleep", CPU), 0);
+    drop(&fixture);
+}
+
 static void what_no_sample_shows_is_named(void **state)
 {
     (void)state;
@@ -324,6 +360,8 @@ int main(void)
         cmocka_unit_test(reading_may_be_work),
         cmocka_unit_test(chance_explains_so_much),
         cmocka_unit_test(the_sampler_is_not_the_program),
+        cmocka_unit_test(threads_that_ended_get_their_time),
+        cmocka_unit_test(a_native_sleep_is_no_compute),
         cmocka_unit_test(what_no_sample_shows_is_named),
         cmocka_unit_test(without_a_record_there_is_no_cpu),
         cmocka_unit_test(a_record_of_another_time_is_refused),

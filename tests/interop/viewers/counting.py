@@ -7,6 +7,7 @@ import os
 
 SAMPLER = "Microsoft-DotNETCore-SampleProfiler"
 NO_STACK = "[no stack]"
+RUNDOWN = "Microsoft-Windows-DotNETRuntimeRundown"
 UNKNOWN = "?"  # the full name of code that no event tells of
 
 
@@ -111,7 +112,8 @@ def count_allocations(events, methods):
 
 
 def count_contention(events, methods):
-    """{stack: nanoseconds}, by the runtime's own measure, at the place where the wait began."""
+    """{stack: nanoseconds}, by the runtime's own measure, at the place where the wait began; to the trace's end for
+    what still waits then."""
     counts, waiting = collections.Counter(), {}
     for event in sorted(events, key=lambda event: event["ns"]):
         if event["event"] == "ContentionStart":
@@ -120,6 +122,12 @@ def count_contention(events, methods):
             start = waiting.pop(event["tid"], event)
             if not start["fields"]["ContentionFlags"]:
                 counts[";".join(stack_of(start, methods))] += int(event["fields"]["DurationNs"])
+    own = [event["ns"] for event in events if event["provider"] != RUNDOWN]
+    rundown = [event["ns"] for event in events if event["provider"] == RUNDOWN]
+    end = max(max(own), min(rundown, default=0))
+    for start in waiting.values():
+        if not start["fields"]["ContentionFlags"]:
+            counts[";".join(stack_of(start, methods))] += end - start["ns"]
     return counts
 
 
