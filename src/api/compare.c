@@ -368,6 +368,14 @@ static int check_unit(const struct sonde_comparison *comparison, const char *tex
     return SONDE_OK;
 }
 
+/* To the nearest whole number; what has no fraction that a double can hold stays as it is. */
+static double rounded(double number)
+{
+    if (!(fabs(number) < 1e15))
+        return number;
+    return (double)(int64_t)(number + (number < 0 ? -0.5 : 0.5));
+}
+
 /* A rate for people: "12.3 ms/s", "4.5 MB/s", "7 /s". */
 static void put_rate(struct sn_buf *to, double rate, uint8_t unit)
 {
@@ -387,7 +395,7 @@ static void put_rate(struct sn_buf *to, double rate, uint8_t unit)
         sn_buf_text(to, "none");
     else
         sn_buf_format(to, "%s %s",
-                      sn_text_real(round(rate / scales[i].divisor * 100) / 100, digits),
+                      sn_text_real(rounded(rate / scales[i].divisor * 100) / 100, digits),
                       scales[i].word[unit]);
 }
 
@@ -411,14 +419,14 @@ static void describe(struct sonde_comparison *comparison, const struct sn_condit
     double grown = growth(values[0], values[1]);
     if (isfinite(grown))
         sn_buf_format(text, " (%s%s %%)", grown > 0 ? "+" : "",
-                      sn_text_real(round(grown * 10) / 10, digits));
+                      sn_text_real(rounded(grown * 10) / 10, digits));
     else
         sn_buf_text(text, " (new)");
     if (condition->unit == SN_CONDITION_POINTS || !condition->is_change) {
         for (int i = 0; i < SIDES; i++)
             sn_buf_format(
                 text, i ? " and %s %%" : "; %s %%",
-                sn_text_real(round(share(values[i], all_of(&comparison->sides[i])) * 10) / 10,
+                sn_text_real(rounded(share(values[i], all_of(&comparison->sides[i])) * 10) / 10,
                              digits));
         sn_buf_text(text, " of all");
     }

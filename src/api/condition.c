@@ -1,7 +1,6 @@
 #include "api/condition.h"
 
 #include <ctype.h>
-#include <math.h>
 #include <stdint.h>
 #include <string.h>
 
@@ -109,7 +108,10 @@ static int parse_number(struct parser *parser, double *ret_number)
     }
     if (!count)
         return refuse(parser, start, "a number belongs here, as in +10%");
-    *ret_number = (double)digits / pow(10, fraction);
+    double divisor = 1; /* a power of ten is exact up to DIGIT_MAX */
+    for (; fraction > 0; fraction--)
+        divisor *= 10;
+    *ret_number = (double)digits / divisor;
     return SONDE_OK;
 }
 

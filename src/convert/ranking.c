@@ -138,10 +138,9 @@ static bool is_type(const struct sn_profile *profile, uint32_t node)
 static struct sn_frame_sum *group_sums(const struct sn_profile *profile,
                                        const struct groups *groups, int column)
 {
-    uint64_t *self = NULL;
+    SN_AUTO(sn_free) uint64_t *self = NULL;
     SN_AUTO(sn_free)
     uint64_t *totals = sn_profile_node_totals(profile, column, SN_NO_INDEX, &self);
-    SN_AUTO(sn_free) uint64_t *owned = self;
     SN_AUTO(sn_free) bool *is_repeat = sn_profile_repeats(profile, groups->of);
     struct sn_frame_sum *sums =
         totals && is_repeat ? calloc(groups->count + 1, sizeof(*sums)) : NULL;

@@ -82,13 +82,14 @@ static void take_open(struct sn_open_tasks *open, const struct sn_task_kind *kin
 
 void sn_open_tasks_find(struct sn_open_tasks *open, const struct sn_task_report *tasks)
 {
-    *open = (struct sn_open_tasks){.kinds = calloc(tasks->count + 1, sizeof(*open->kinds))};
+    *open = (struct sn_open_tasks){
+        .kinds = calloc(tasks->count + 1, sizeof(const struct sn_task_kind *))};
     for (size_t i = 0; open->kinds && i < tasks->count; i++) {
         if (tasks->kinds[i].open_count)
             take_open(open, &tasks->kinds[i]);
     }
     if (open->count)
-        qsort(open->kinds, open->count, sizeof(*open->kinds), own_and_oldest_first);
+        qsort(open->kinds, open->count, sizeof(const struct sn_task_kind *), own_and_oldest_first);
 }
 
 void sn_open_tasks_done(struct sn_open_tasks *open)

@@ -379,9 +379,8 @@ bool *sn_profile_repeats(const struct sn_profile *profile, const uint32_t *group
 struct sn_frame_sum *sn_profile_frame_sums(const struct sn_profile *profile, int column,
                                            uint32_t thread)
 {
-    uint64_t *self = NULL;
+    SN_AUTO(sn_free) uint64_t *self = NULL;
     SN_AUTO(sn_free) uint64_t *totals = sn_profile_node_totals(profile, column, thread, &self);
-    SN_AUTO(sn_free) uint64_t *owned = self;
     SN_AUTO(sn_free) bool *is_repeat = sn_profile_repeats(profile, NULL);
     struct sn_frame_sum *sums = totals && is_repeat
                                     ? calloc(profile->frame_count + 1, sizeof(*sums))

@@ -1,6 +1,5 @@
 #include "model/report.h"
 
-#include <math.h>
 #include <stdlib.h>
 
 #include "base/array.h"
@@ -68,8 +67,9 @@ uint64_t sn_series_percentile(const struct sn_series *series, double percent)
         sort((struct sn_series *)series);
     if (percent >= 100)
         return series->max;
-    double rank = ceil(percent / 100 * (double)series->count);
-    size_t index = rank < 1 ? 0 : (size_t)rank - 1;
+    double exact = percent / 100 * (double)series->count;
+    size_t rank = (size_t)exact + ((double)(size_t)exact < exact); /* rounded up */
+    size_t index = rank < 1 ? 0 : rank - 1;
     return series->values[index < series->count ? index : series->count - 1];
 }
 

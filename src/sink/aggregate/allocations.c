@@ -1,6 +1,5 @@
 /* Allocations by type and site: one sample in about every 100 KB, by either of the two events that
  * tell of them. */
-#include <math.h>
 #include <stdlib.h>
 
 #include "base/array.h"
@@ -42,6 +41,25 @@ struct sample {
     struct sn_text16 type;
 };
 
+/* The chance that at least one sample falls into so many mean distances: 1 - exp(-distance).
+ * Without the mathematical library, which is none of those that others must have: a series for a
+ * part of the way, then twice as far as often as it takes. */
+static double chance_of(double distance)
+{
+    int doublings = 0;
+    for (; distance > 0.25 && doublings < 64; doublings++)
+        distance /= 2;
+    double none = 0; /* exp(-distance) - 1 */
+    double term = 1;
+    for (int i = 1; i <= 12; i++) {
+        term *= -distance / i;
+        none += term;
+    }
+    for (; doublings > 0; doublings--)
+        none *= none + 2;
+    return -none;
+}
+
 /* The rate at which an object of this size is sampled is known, so each stands for as many bytes as
  * make up for those that were not. */
 static uint64_t estimate(uint64_t size)
@@ -49,7 +67,7 @@ static uint64_t estimate(uint64_t size)
     if (size > BYTES_MAX)
         return BYTES_MAX;
     double bytes = (double)size;
-    return size ? (uint64_t)(bytes / -expm1(-bytes / SAMPLING_MEAN) + 0.5)
+    return size ? (uint64_t)(bytes / chance_of(bytes / SAMPLING_MEAN) + 0.5)
                 : (uint64_t)SAMPLING_MEAN;
 }
 
