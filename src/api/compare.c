@@ -39,13 +39,6 @@ struct sonde_comparison {
 
 /* --- methods --- */
 
-static uint64_t hash_text(uint64_t hash, const char *text)
-{
-    for (; *text; text++)
-        hash = (hash ^ (uint8_t)*text) * 0x100000001b3ull;
-    return (hash ^ 0xFFu) * 0x100000001b3ull;
-}
-
 static bool is_method(const struct sonde_change *change, const struct sonde_frame *frame)
 {
     return strcmp(change->name, frame->name) == 0 && strcmp(change->module, frame->module) == 0;
@@ -54,7 +47,7 @@ static bool is_method(const struct sonde_change *change, const struct sonde_fram
 /* The index of a frame's method, added when it is new; SN_NO_INDEX without memory. */
 static uint32_t find_method(struct sonde_comparison *comparison, const struct sonde_frame *frame)
 {
-    uint64_t key = hash_text(hash_text(0xcbf29ce484222325ull, frame->name), frame->module);
+    uint64_t key = sn_text_hash(sn_text_hash(0, frame->name), frame->module);
     uint64_t *place = sn_table_put(&comparison->index, key);
     while (place && *place && !is_method(&comparison->changes[*place - 1], frame))
         place = sn_table_put(&comparison->index, ++key);

@@ -125,12 +125,12 @@ void sn_text_printable(struct sn_buf *buf, const char *text, size_t size)
     }
 }
 
-uint64_t sn_text_hash(const char *text)
+uint64_t sn_text_hash(uint64_t before, const char *text)
 {
-    uint64_t hash = 0xcbf29ce484222325ull; /* FNV-1a */
-    for (; *text; text++)
+    uint64_t hash = before ? before : 0xcbf29ce484222325ull; /* FNV-1a */
+    for (; text && *text; text++)
         hash = (hash ^ (uint8_t)*text) * 0x100000001b3ull;
-    return hash;
+    return (hash ^ 0xFF) * 0x100000001b3ull; /* no byte of UTF-8: here it ends */
 }
 
 bool sn_text_to_u64(const char *text, uint64_t most, uint64_t *ret_value)

@@ -23,8 +23,8 @@ void sn_text_printable(struct sn_buf *buf, const char *text, size_t size);
  * and *ret_point = U+FFFD with *ret_valid false. */
 size_t sn_text_decode(const char *text, size_t size, uint32_t *ret_point, bool *ret_valid);
 
-/* A number for a text: the same for the same text. */
-uint64_t sn_text_hash(const char *text);
+/* A number for a text, going on from one for what came before it (0 for nothing); NULL is "". */
+uint64_t sn_text_hash(uint64_t before, const char *text);
 
 /* A whole number in decimal or 0x hexadecimal, all of `text`, at most `most`. False when it is not
  * one. */

@@ -221,7 +221,7 @@ static bool families_find(struct groups *groups, const struct sn_profile *profil
     bool is_good = groups->of && groups->list;
     for (size_t i = 0; is_good && i < count; i++) {
         const char *name = family_of(&profile->frames[i], name_of);
-        uint64_t hash = sn_text_hash(name);
+        uint64_t hash = sn_text_hash(0, name);
         uint64_t *place = sn_table_put(&by_name, hash);
         while (place && *place && text_order(groups->list[*place - 1].name, name) != 0)
             place = sn_table_put(&by_name, ++hash);

@@ -7,6 +7,7 @@
 #include "base/cursor.h"
 #include "base/err.h"
 #include "base/own.h"
+#include "base/text.h"
 
 /* Ceilings: a trace is hostile input. A large service has some 10,000 methods and a million nodes.
  */
@@ -69,20 +70,12 @@ static uint32_t refuse(struct sn_profile *profile)
 
 /* --- frames --- */
 
-static uint64_t mix_text(uint64_t hash, const char *text)
-{
-    for (; text && *text; text++)
-        hash = (hash ^ (uint8_t)*text) * 0x100000001b3ull;
-    return (hash ^ 0xFF) * 0x100000001b3ull;
-}
-
 static uint64_t frame_hash(const struct sn_frame *frame)
 {
-    uint64_t hash = 0xcbf29ce484222325ull ^ frame->kind;
-    hash = mix_text(hash, frame->full_name);
-    hash = mix_text(hash, frame->module);
-    hash = mix_text(hash, frame->file);
-    return (hash ^ frame->line) * 0x100000001b3ull;
+    uint64_t hash = sn_text_hash(0, frame->full_name);
+    hash = sn_text_hash(hash, frame->module);
+    hash = sn_text_hash(hash, frame->file);
+    return hash ^ ((uint64_t)frame->line << 8 | frame->kind);
 }
 
 static bool is_same_text(const char *left, const char *right)

@@ -103,9 +103,7 @@ void sn_methods_free(struct sn_methods *methods)
 
 static const char *intern(struct sn_methods *methods, const char *text, size_t size)
 {
-    uint64_t hash = 0xcbf29ce484222325ull;
-    for (size_t i = 0; i < size; i++)
-        hash = (hash ^ (uint8_t)text[i]) * 0x100000001b3ull;
+    uint64_t hash = sn_text_hash(0, text);
     uint64_t *place = sn_table_put(&methods->strings, hash);
     while (place && *place && strcmp((const char *)(uintptr_t)*place, text) != 0)
         place = sn_table_put(&methods->strings, ++hash);
