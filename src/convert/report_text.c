@@ -218,6 +218,8 @@ static void put_hints(struct sn_text_report *page, const struct sn_report_show *
     enum { FEW = 5 };
     const struct sn_report *report = show->report;
     char text[32];
+    if (report->cpu_truth == SN_CPU_KNOWN && report->cpu_note)
+        put_note(page, SN_STYLE_WARN, report->cpu_note);
     if (strcmp(view->name, "cpu") == 0) {
         sn_text_cell(page, SN_STYLE_NONE, "", 12);
         sn_text_words(page, SN_STYLE_DIM, "tracing itself cost %s more",

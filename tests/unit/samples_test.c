@@ -291,6 +291,27 @@ static void without_a_record_there_is_no_cpu(void **state)
     drop(&fixture);
 }
 
+/* A record that was cut would make a busy program look idle: it says so. */
+static void a_record_of_a_part_is_told(void **state)
+{
+    (void)state;
+    struct fixture fixture;
+    start_with_slice(&fixture, 40);
+    for (uint64_t i = 1; i < 190; i++)
+        sample(&fixture, 7, (100 + i) * MS, MANAGED, COMPUTE);
+    end(&fixture);
+    assert_int_equal(fixture.report->cpu_truth, SN_CPU_KNOWN);
+    assert_null(fixture.report->cpu_note);
+    drop(&fixture);
+    start_with_slice(&fixture, 40);
+    for (uint64_t i = 1; i < 190; i++)
+        sample(&fixture, 7, (100 + 10 * i) * MS, MANAGED, COMPUTE);
+    end(&fixture);
+    assert_int_equal(fixture.report->cpu_truth, SN_CPU_KNOWN);
+    assert_non_null(fixture.report->cpu_note);
+    drop(&fixture);
+}
+
 static void a_record_of_another_time_is_refused(void **state)
 {
     (void)state;
@@ -364,6 +385,7 @@ int main(void)
         cmocka_unit_test(a_native_sleep_is_no_compute),
         cmocka_unit_test(what_no_sample_shows_is_named),
         cmocka_unit_test(without_a_record_there_is_no_cpu),
+        cmocka_unit_test(a_record_of_a_part_is_told),
         cmocka_unit_test(a_record_of_another_time_is_refused),
         cmocka_unit_test(a_crowded_interval_adds_up),
         cmocka_unit_test(time_that_goes_back_does_no_harm),

@@ -495,6 +495,10 @@ static void settle_cpu(struct samples *samples)
     if (cpu->look_count > 1 && samples->last_ns > cpu->looks[0] &&
         samples->first_ns <= cpu->looks[cpu->look_count - 1]) {
         report->cpu_truth = SN_CPU_KNOWN;
+        if (samples->last_ns > cpu->looks[cpu->look_count - 1] + LONGEST_STAY_NS ||
+            samples->first_ns + LONGEST_STAY_NS < cpu->looks[0])
+            report->cpu_note = "the CPU record covers only a part of the samples: it was cut, or "
+                               "sonde was killed; CPU times are too small";
         add_unseen(samples);
         return;
     }
