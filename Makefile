@@ -15,7 +15,7 @@ all: release ## build/sonde and build/libsonde.so, as people install them (the d
 	@ln -sfn release/sonde build/sonde
 	@ln -sfn release/libsonde.so build/libsonde.so
 
-run: ## installs what is missing, builds, traces a sample service and says what to try next
+run: ## installs what is missing, builds, traces and records a sample service and says what to try next
 	@tools/install run
 	@$(MAKE) all
 	@tools/demo
@@ -27,7 +27,7 @@ test: ## installs what is missing, builds, checks, runs every suite: the gate
 
 check: check-format check-layers check-names check-sizes check-docs check-abi check-hardening check-tidy ## formatter, layers, names, sizes, documentation, interface, hardening, clang-tidy
 
-soak: all ## the long versions of what `make test` samples
+soak: all dev ## the long versions of what `make test` samples
 	@tests/soak/run
 
 fuzz: ## every fuzz target for SECONDS=60 each

@@ -10,7 +10,9 @@ add_compile_definitions(_GNU_SOURCE SONDE_VERSION="${PROJECT_VERSION}")
 add_compile_options(-Wall -Wextra -Wconversion -Wshadow -Wstrict-prototypes -Wmissing-prototypes -Wvla
   -Wundef -Wformat=2 -Wimplicit-fallthrough -Werror
   # A profiler should itself be easy to profile.
-  -fno-omit-frame-pointer)
+  -fno-omit-frame-pointer
+  # A square root is one instruction, and libsonde needs no libm.
+  -fno-math-errno)
 
 if(SONDE_SANITIZE)
   add_compile_options(-fsanitize=${SONDE_SANITIZE} -fno-sanitize-recover=all)

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/err.h"
+#include "base/quantity.h"
 #include "base/text.h"
 #include "cli/options.h"
 
@@ -60,10 +61,10 @@ static bool is_one_of(const char *word, char **words, int count)
 static void check_values(const char *word)
 {
     uint64_t value = 4711;
-    if (sn_option_parse_duration(word, &value) && (!*word || value > UINT64_MAX / 2))
+    if (sn_quantity_duration(word, &value) && (!*word || value > UINT64_MAX / 2))
         abort();
     value = 4711;
-    if (!sn_option_parse_bytes(word, &value) && value != 4711)
+    if (!sn_quantity_bytes(word, &value) && value != 4711)
         abort();
     if (value > INT64_MAX)
         abort();
@@ -71,9 +72,9 @@ static void check_values(const char *word)
     uint64_t plain;
     if (strspn(word, "0123456789") == strlen(word) && sn_text_to_u64(word, 1000000000, &plain) &&
         strlen(word) < 12) {
-        if (!sn_option_parse_duration(word, &value) || value != plain * 1000000000u)
+        if (!sn_quantity_duration(word, &value) || value != plain * 1000000000u)
             abort();
-        if (!sn_option_parse_bytes(word, &value) || value != plain)
+        if (!sn_quantity_bytes(word, &value) || value != plain)
             abort();
     }
 }

@@ -1,4 +1,5 @@
-/* Any schema over any payload: the walk ends within its bound, and every value lies in the payload.
+/* Any schema over any payload: the walk ends within its bound, every value lies in the payload, and
+ * it can be shown.
  *
  * Input: how many bytes describe the schema, those bytes, then the payload. */
 #include <stdlib.h>
@@ -6,6 +7,8 @@
 
 #include "base/cursor.h"
 #include "base/err.h"
+#include "base/own.h"
+#include "convert/event_text.h"
 #include "model/event.h"
 #include "model/payload.h"
 #include "model/schema.h"
@@ -107,6 +110,21 @@ static void walk(const struct sn_event *event)
         abort();
 }
 
+/* One line that commands no terminal, whatever is in it. */
+static void write_text(const struct sn_event *event)
+{
+    SN_AUTO(sn_buf_done) struct sn_buf line = sn_buf_with_limit(16u << 20);
+    struct sn_event_text writer;
+    sn_event_text_init(&writer);
+    writer.value_max = event->payload_size % 64;
+    sn_event_text_write(&writer, event, &line);
+    sn_event_text_done(&writer);
+    for (size_t i = 0; i < line.size; i++) {
+        if (line.bytes[i] < ' ' && (line.bytes[i] != '\n' || i + 1 != line.size))
+            abort();
+    }
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
@@ -124,6 +142,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     struct sn_schema schema = {.provider = "Fuzz",
                                .name = "Fuzz",
                                .has_layout = true,
+                               .is_doubtful = (shape & 0x40u) != 0,
                                .fields = tree.fields,
                                .field_count = shape % 16u};
     struct sn_event event = {.schema = &schema, .pointer_size = shape & 0x80u ? 4 : 8};
@@ -131,6 +150,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     event.payload = input.bad ? NULL : sn_cursor_bytes(&input, event.payload_size);
     event.payload_size = event.payload ? event.payload_size : 0;
     walk(&event);
+    write_text(&event);
 
     struct sn_value value = {0};
     if (sn_payload_find(&event, "Count", &value) && strcmp(value.field->name, "Count") != 0)

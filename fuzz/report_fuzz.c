@@ -25,11 +25,11 @@ static void show(const char *path)
     uint64_t sum = 0;
     if (sonde_report_read(path, NULL, &report, NULL) != SONDE_OK)
         return;
-    for (int format = SONDE_REPORT_TEXT; format <= SONDE_REPORT_HTML; format++) {
+    for (int i = 0; i < 2 * (SONDE_REPORT_HTML + 1); i++) {
         const struct sonde_report_show show = {.size = sizeof(show),
-                                               .format = format,
-                                               .method = "*",
-                                               .with_tree = true,
+                                               .format = i / 2,
+                                               .method = i % 2 ? "*" : NULL,
+                                               .with_tree = i % 2,
                                                .width = 20 + (unsigned)(sum % 200)};
         (void)sonde_report_write(report, &show, swallow, &sum, NULL);
     }

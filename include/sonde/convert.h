@@ -41,6 +41,13 @@ int sonde_convert_ndjson(const char *path, const struct sonde_ndjson_options *op
 int sonde_convert_nettrace(const char *path, uint32_t version, const char *output,
                            struct sonde_error *err);
 
+/** Writes the CPU samples and switches of a machine-wide recording into a zip file as perfcollect
+ * does (NAME.trace.zip), which PerfView opens: the text of `perf script`, with all names in it.
+ *
+ * SONDE_E_NOT_FOUND: the trace has none. SONDE_E_TRUNCATED: it was cut or not finished; all of it
+ * that is intact was written. */
+int sonde_convert_perfcollect(const char *path, const char *output, struct sonde_error *err);
+
 #pragma GCC visibility pop
 #ifdef __cplusplus
 }

@@ -3,6 +3,7 @@
 #ifndef SONDE_PROCESS_H
 #define SONDE_PROCESS_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -32,7 +33,10 @@ struct sonde_process {
     uint64_t up_ns;           /**< since its start */
     uint64_t rss_bytes;       /**< memory it has in use */
     uint32_t thread_count;    /**< threads it has */
-    uint8_t cookie[16];       /**< the runtime instance's own id; zeros when it did not answer */
+    uint8_t cookie[16];       /**< the runtime instance's own id; zeros when it did not answer,
+                                   or was not asked */
+    uint64_t start_ticks;     /**< when it started, as the kernel counts since the machine did; with
+                                   the pid it names the process for ever: pids come back */
 };
 
 /** Processes as they were at one moment; opaque. */
@@ -52,9 +56,12 @@ size_t sonde_process_list_count(const struct sonde_process_list *list);
 const struct sonde_process *sonde_process_list_get(const struct sonde_process_list *list,
                                                    size_t index);
 
-/** The one process called `name` (its `name`, or the last part of its executable's path).
- * SONDE_E_NOT_FOUND when there is none; SONDE_E_ARGUMENT, with the pids in the text, when there are
- * several. */
+/** Whether people would call it `name`: its own name, or the last part of its executable's path;
+ * with * for anything and ? for one character. */
+bool sonde_process_is_called(const struct sonde_process *process, const char *name);
+
+/** The one process that is called `name`, as sonde_process_is_called says. SONDE_E_NOT_FOUND when
+ * there is none; SONDE_E_ARGUMENT, with the pids in the text, when there are several. */
 int sonde_process_find(const char *name, uint32_t *ret_pid, struct sonde_error *err);
 
 #pragma GCC visibility pop

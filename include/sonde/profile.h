@@ -40,6 +40,8 @@ struct sonde_profile_options {
     bool with_lines;        /**< look up source lines in portable PDBs where they are at hand */
     const char *cpu_record; /**< the CPU record; NULL: the trace's name with ".cpu" */
     bool with_events;       /**< SONDE_VIEW_THREAD_TIME: events of EventSources count as samples */
+    const char *process;    /**< of a recording: a pid or a pattern of names; NULL: all, and the
+                               busiest .NET process for what is about one */
 };
 
 /** What kind of thing a frame stands for. */
@@ -48,7 +50,8 @@ enum sonde_frame_kind {
     SONDE_FRAME_NATIVE,      /**< a function of a native library */
     SONDE_FRAME_RUNTIME,     /**< a stand-in for the runtime's own work: "[garbage collector]" */
     SONDE_FRAME_TYPE,        /**< what was allocated or thrown */
-    SONDE_FRAME_KERNEL       /**< a function of the kernel */
+    SONDE_FRAME_KERNEL,      /**< a function of the kernel */
+    SONDE_FRAME_PROCESS      /**< a process, above the stacks of its threads */
 };
 
 /** One method with its sums. Borrowed from the profile. */

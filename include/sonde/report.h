@@ -21,6 +21,8 @@ struct sonde_report_options {
     size_t size;            /**< sizeof(struct sonde_report_options) */
     bool with_lines;        /**< look up source lines in portable PDBs where they are at hand */
     const char *cpu_record; /**< the CPU record; NULL: the trace's name with ".cpu" */
+    const char *process;    /**< of a recording: a pid or a pattern of names; NULL: all, and the
+                               busiest .NET process for what is about one */
 };
 
 /** Everything read from one trace; opaque. For one thread at a time, also to write it. */

@@ -16,14 +16,20 @@
 
 #include "sonde/check.h"
 #include "sonde/convert.h"
+#include "sonde/counters.h"
 #include "sonde/error.h"
 #include "sonde/event.h"
 #include "sonde/file.h"
+#include "sonde/filter.h"
+#include "sonde/hub.h"
+#include "sonde/lines.h"
 #include "sonde/process.h"
 #include "sonde/profile.h"
 #include "sonde/provider.h"
+#include "sonde/record.h"
 #include "sonde/report.h"
 #include "sonde/target.h"
+#include "sonde/top.h"
 #include "sonde/trace.h"
 
 #endif

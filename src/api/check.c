@@ -13,7 +13,8 @@
 #include "base/own.h"
 #include "base/text.h"
 #include "sonde/process.h"
-#include "source/ipc/commands.h"
+#include "source/ipc/ipc_commands.h"
+#include "source/perf/tracefs.h"
 #include "source/proc/limits.h"
 #include "source/proc/rights.h"
 
@@ -110,13 +111,16 @@ static void check_perf(const struct report *report)
 static void check_kernel_names(const struct report *report)
 {
     long restricted = sn_rights_setting("kernel/kptr_restrict", 0);
-    bool visible = restricted == 0 || (restricted == 1 && sn_rights_has_capability(CAP_SYSLOG));
+    bool visible = sn_rights_kernel_names();
     say(report,
         &(struct sonde_finding){.what = "kernel.names",
                                 .means = "names for kernel frames",
                                 .verdict = visible ? SONDE_CHECK_YES : SONDE_CHECK_NO,
-                                .fix = visible ? "" : "sudo sysctl kernel.kptr_restrict=0"},
-        "kernel.kptr_restrict is %ld", restricted);
+                                .fix = visible           ? ""
+                                       : restricted <= 1 ? "run as root or with CAP_SYSLOG"
+                                                         : "sudo sysctl kernel.kptr_restrict=1"},
+        "kernel.kptr_restrict is %ld, CAP_SYSLOG is %s", restricted,
+        sn_rights_has_capability(CAP_SYSLOG) ? "held" : "not held");
 }
 
 static void check_ptrace(const struct report *report)
@@ -140,8 +144,10 @@ static void check_ptrace(const struct report *report)
 
 static void check_tracefs(const struct report *report)
 {
-    bool readable = access("/sys/kernel/tracing/events", R_OK | X_OK) == 0;
-    bool mounted = readable || errno != ENOENT;
+    bool mounted = access("/sys/kernel/tracing/events", F_OK) == 0 || errno != ENOENT;
+    struct sonde_error err;
+    SN_AUTO(sn_close) int dir = -1; /* a recorder mounts it for itself, where it may */
+    bool readable = sn_tracefs_open(&dir, &err) == SONDE_OK;
     say(report,
         &(struct sonde_finding){.what = "tracefs",
                                 .means = "context switches and system calls by tracepoint",
@@ -150,8 +156,11 @@ static void check_tracefs(const struct report *report)
                                        : mounted
                                            ? "run sonde with sudo"
                                            : "sudo mount -t tracefs tracefs /sys/kernel/tracing"},
-        readable ? "/sys/kernel/tracing can be read" : "/sys/kernel/tracing %s",
-        mounted ? "is closed to this user" : "is not mounted");
+        "/sys/kernel/tracing %s",
+        readable && mounted ? "can be read"
+        : readable          ? "is not mounted; sonde mounts one for itself"
+        : mounted           ? "is closed to this user"
+                            : "is not mounted");
     bool has_user_events = access("/sys/kernel/tracing/user_events_data", F_OK) == 0;
     say(report,
         &(struct sonde_finding){

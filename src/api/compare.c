@@ -158,6 +158,21 @@ static int add_sums(struct sonde_comparison *comparison, int which)
     }
 }
 
+/* A process is no method: only what had no stack counts for it. */
+static void leave_out_processes(struct sonde_comparison *comparison, const struct side *side)
+{
+    size_t count =
+        side->profile && comparison->changes ? sonde_profile_frame_count(side->profile) : 0;
+    struct sonde_frame frame;
+    for (size_t i = 0; i < count && sonde_profile_frame(side->profile, i, &frame); i++) {
+        struct sonde_change *change = &comparison->changes[side->method_of[i]];
+        if (frame.kind != SONDE_FRAME_PROCESS)
+            continue;
+        change->total_before = change->self_before;
+        change->total_after = change->self_after;
+    }
+}
+
 static int by_change(const void *left, const void *right)
 {
     const struct sonde_change *a = left;
@@ -214,6 +229,8 @@ int sonde_compare(const struct sonde_profile *before, const struct sonde_profile
     }
     for (int i = 0; i < SIDES && rc == SONDE_OK; i++)
         rc = add_sums(comparison, i);
+    for (int i = 0; i < SIDES && rc == SONDE_OK; i++)
+        leave_out_processes(comparison, &comparison->sides[i]);
     if (rc != SONDE_OK) {
         sonde_comparison_free(comparison);
         return sn_fail(err, rc, 0, "no memory to compare profiles");

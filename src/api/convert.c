@@ -130,6 +130,9 @@ struct copy_sink {
 /* Only once the trace turns out to be one: a mistyped name must not cost a file. */
 static int open_archive(struct copy_sink *copy)
 {
+    if (copy->version == 4 && !sn_walk_info(copy->walk)->pid)
+        return sn_fail(&copy->err, SONDE_E_ARGUMENT, 0,
+                       "NetTrace 4 has room for one process, a recording has many; write 6");
     return sn_nettrace_archive_open(copy->output, copy->version, sn_walk_info(copy->walk),
                                     &copy->archive, &copy->err);
 }

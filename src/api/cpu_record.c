@@ -29,6 +29,7 @@ struct sn_cpu_record {
     struct sn_timer timer;
     struct sn_cpu_times *times;
     uint32_t pid;
+    bool with_our_ids;
     int fd;           /* -1: no file */
     char *trace_path; /* the trace that the file is beside */
     struct sn_buf text;
@@ -49,6 +50,11 @@ static void flush(struct sn_cpu_record *record)
     sn_buf_clear(&record->text);
 }
 
+static uint32_t id_of(const struct sn_cpu_record *record, const struct sn_cpu_slice *slice)
+{
+    return record->with_our_ids ? slice->tid : slice->ns_tid;
+}
+
 static void take_slice(void *user, const struct sn_cpu_slice *slice)
 {
     struct sn_cpu_record *record = user;
@@ -56,7 +62,7 @@ static void take_slice(void *user, const struct sn_cpu_slice *slice)
         if (strncmp(slice->new_name, TRACING_NAME, strlen(TRACING_NAME)) == 0)
             (void)sn_table_put(&record->tracing,
                                slice->tid); /* over the limit: counted as the target's own */
-        sn_buf_format(&record->text, "n %" PRIu32 " ", slice->ns_tid);
+        sn_buf_format(&record->text, "n %" PRIu32 " ", id_of(record, slice));
         sn_text_printable(&record->text, slice->new_name, strlen(slice->new_name));
         sn_buf_u8(&record->text, '\n');
     }
@@ -65,7 +71,7 @@ static void take_slice(void *user, const struct sn_cpu_slice *slice)
     record->total_ns += slice->ran_ns;
     if (sn_table_find(&record->tracing, slice->tid))
         record->tracing_ns += slice->ran_ns;
-    sn_buf_format(&record->text, "%" PRIu32 " %" PRIu64 "\n", slice->ns_tid, slice->ran_ns);
+    sn_buf_format(&record->text, "%" PRIu32 " %" PRIu64 "\n", id_of(record, slice), slice->ran_ns);
 }
 
 static bool poll_once(struct sn_cpu_record *record)
@@ -116,14 +122,15 @@ int sn_cpu_record_open(struct sn_cpu_record *record, const char *trace_path,
     return SONDE_OK;
 }
 
-int sn_cpu_record_new(struct sn_loop *loop, uint32_t pid, struct sn_cpu_record **ret_record,
-                      struct sonde_error *err)
+int sn_cpu_record_new(struct sn_loop *loop, uint32_t pid, bool with_our_ids,
+                      struct sn_cpu_record **ret_record, struct sonde_error *err)
 {
     struct sn_cpu_record *record = calloc(1, sizeof(*record));
     if (!record)
         return sn_fail(err, SONDE_E_NOMEM, 0, "no memory for CPU times");
     record->fd = -1;
     record->pid = pid;
+    record->with_our_ids = with_our_ids;
     record->loop = loop;
     record->text = sn_buf_with_limit(BUFFER_LIMIT);
     record->tracing = sn_table_with_limit(TRACING_THREADS);

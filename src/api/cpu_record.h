@@ -3,15 +3,17 @@
 #ifndef SN_CPU_RECORD_H
 #define SN_CPU_RECORD_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 struct sn_cpu_record;
 struct sn_loop;
 struct sonde_error;
 
-/* Starts polling `pid` from `loop`; only sums are kept until a file is opened. */
-int sn_cpu_record_new(struct sn_loop *loop, uint32_t pid, struct sn_cpu_record **ret_record,
-                      struct sonde_error *err);
+/* Starts polling `pid` from `loop`; only sums are kept until a file is opened. Threads have the ids
+ * that they have in their own pid namespace, as in the runtime's trace, or those that we see. */
+int sn_cpu_record_new(struct sn_loop *loop, uint32_t pid, bool with_our_ids,
+                      struct sn_cpu_record **ret_record, struct sonde_error *err);
 
 /* Writes to TRACE.cpu from now on; does nothing when that is the present file. A new file names
  * every thread again. */

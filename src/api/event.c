@@ -150,18 +150,11 @@ static bool take_value(struct sonde_event *event, const struct sn_value *value,
     return true;
 }
 
-/* An event that describes itself has one nameless object around its fields: that is no news. */
-static bool is_wrapped(const struct sn_schema *schema)
-{
-    return schema->field_count == 1 && schema->fields[0].type == SN_TYPE_OBJECT &&
-           schema->fields[0].name[0] == '\0';
-}
-
 /* As sn_payload_next, less the wrapping. */
 static int next_value(const struct sn_schema *schema, struct sn_payload *payload,
                       struct sn_value *value)
 {
-    bool is_inner = is_wrapped(schema);
+    bool is_inner = sn_schema_is_wrapped(schema);
     int rc;
     do {
         rc = sn_payload_next(payload, value);

@@ -10,13 +10,13 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "api/port_variable.h"
 #include "base/clock.h"
 #include "base/err.h"
 #include "base/own.h"
-#include "source/ipc/commands.h"
+#include "source/ipc/ipc_commands.h"
 #include "source/ipc/port.h"
 
-#define PORTS_VARIABLE   "DOTNET_DiagnosticPorts"
 #define ARRIVE_WITHIN_NS (60ull * SN_NS_PER_SECOND)
 #define LOOK_EVERY_NS    (100ull * SN_NS_PER_MS)
 
@@ -37,34 +37,6 @@ struct resume {
     struct resume *next;
     struct sn_ipc_call call;
 };
-
-/* Our environment, with the port's variable put in; a port that somebody else set stays. */
-static char **make_environment(const char *setting, char **ret_variable)
-{
-    size_t count = 0;
-    while (environ[count])
-        count++;
-    char **copy = calloc(count + 2, sizeof(*copy));
-    if (!copy)
-        return NULL;
-    const char *present = getenv(PORTS_VARIABLE);
-    char *variable = NULL;
-    int length = present && *present
-                     ? asprintf(&variable, PORTS_VARIABLE "=%s;%s", present, setting)
-                     : asprintf(&variable, PORTS_VARIABLE "=%s", setting);
-    if (length < 0) {
-        free(copy);
-        return NULL;
-    }
-    size_t kept = 0;
-    for (size_t i = 0; i < count; i++) {
-        if (strncmp(environ[i], PORTS_VARIABLE "=", strlen(PORTS_VARIABLE) + 1) != 0)
-            copy[kept++] = environ[i];
-    }
-    copy[kept] = variable;
-    *ret_variable = variable;
-    return copy;
-}
 
 /* What we block or ignore for ourselves must not be the program's fate as well. */
 static void give_usual_signals(posix_spawnattr_t *attributes)
@@ -123,7 +95,7 @@ static int spawn(struct sn_launch *launch, char *const argv[],
     char setting[512];
     SN_AUTO(sn_free) char *variable = NULL;
     SN_AUTO(sn_free)
-    char **environment = make_environment(
+    char **environment = sn_port_environment(
         sn_ipc_port_setting(launch->port, true, setting, sizeof(setting)), &variable);
     if (!environment)
         return sn_fail(err, SONDE_E_NOMEM, 0, "no memory to start '%s'", argv[0]);
@@ -286,10 +258,10 @@ static void resume_other(void *user, const struct sn_ipc_target *target,
 int sn_launch_resume(struct sn_launch *launch, struct sn_loop *loop, struct sonde_error *err)
 {
     /* What the program itself starts must not look for our port: we may be gone by then. */
-    const char *before = getenv(PORTS_VARIABLE);
+    const char *before = getenv(SN_PORTS_VARIABLE);
     int rc = SONDE_OK;
     if (launch->child)
-        rc = sn_ipc_set_variable(&launch->route, PORTS_VARIABLE, before ? before : "", err);
+        rc = sn_ipc_set_variable(&launch->route, SN_PORTS_VARIABLE, before ? before : "", err);
     if (rc == SONDE_OK)
         rc = sn_ipc_resume(&launch->route, err);
     if (rc != SONDE_OK)

@@ -83,9 +83,16 @@ const struct sn_profile *sn_view_profile(const struct sn_report *report, int vie
 {
     struct sn_report *lent = (struct sn_report *)(uintptr_t)report; /* only read below */
     const struct sn_profile *profile = *place_of(lent, views[view].topic);
-    bool is_told = !views[view].needs_cpu || report->cpu_truth == SN_CPU_KNOWN;
-    bool has_rows = profile && (profile->row_count || view == SONDE_VIEW_THREAD_TIME);
-    return has_rows && is_told ? profile : NULL; /* a thread time of nothing is one, too */
+    bool is_told = !views[view].needs_cpu || sn_report_has_cpu(report);
+    if (!profile || !is_told)
+        return NULL;
+    if (view == SONDE_VIEW_THREAD_TIME) /* it is the sampler's; one of nothing is one, too */
+        return report->machine.is_machine && !report->machine.is_runtime_sampler ? NULL : profile;
+    bool is_of_switches = view == SONDE_VIEW_WAIT && report->cpu_truth == SN_CPU_SAMPLED;
+    if (is_of_switches &&
+        !sn_profile_total(profile, sn_profile_column(profile, "wait"), SN_NO_INDEX))
+        return NULL;
+    return profile->row_count ? profile : NULL;
 }
 
 /* --- reading --- */
@@ -94,6 +101,14 @@ static int missing(const char *path, const struct sn_report *report, int view,
                    struct sonde_error *err)
 {
     bool has_samples = report->samples && report->samples->row_count;
+    if (view == SONDE_VIEW_WAIT && report->cpu_truth == SN_CPU_SAMPLED)
+        return sn_fail(err, SONDE_E_NOT_FOUND, 0,
+                       "'%s' does not have waits; 'sonde record --off-cpu' takes them", path);
+    if (view == SONDE_VIEW_THREAD_TIME)
+        return sn_fail(err, SONDE_E_NOT_FOUND, 0,
+                       "'%s' is a recording by the kernel, whose views are cpu, wall, wait and "
+                       "samples; 'wall' shows threads over time, as thread-time does of a trace",
+                       path);
     if (views[view].needs_cpu && has_samples)
         return sn_fail(
             err, SONDE_E_NOT_FOUND, 0,
@@ -132,6 +147,7 @@ int sonde_profile_read(const char *path, const struct sonde_profile_options *opt
     const struct sn_read_options reading = {.topic = with_events ? "thread-time-events"
                                                                  : views[asked.view].topic,
                                             .with_lines = asked.with_lines,
+                                            .process = asked.process,
                                             .cpu_record = asked.cpu_record};
     rc = sn_read_report(path, &reading, &report, &end, err);
     if (rc != SONDE_OK)
@@ -150,7 +166,7 @@ int sonde_profile_read(const char *path, const struct sonde_profile_options *opt
     profile->title = title;
     profile->is_partial = end.is_cut || end.damage_count;
     profile->lost_count = end.lost_count;
-    profile->has_cpu = report->cpu_truth == SN_CPU_KNOWN;
+    profile->has_cpu = sn_report_has_cpu(report);
     profile->duration_ns = report->duration_ns;
     if (!profile->data->end_ns) { /* without a timeline of its own it is as long as the trace */
         profile->data->start_ns = report->first_ns;

@@ -45,6 +45,9 @@ static const struct sonde_provider common[] = {
     {RUNTIME, GC | BINDER | LOADER | JIT | EXCEPTION | THREADING | 0x20000ull | TIERING, INFO, NULL,
      NULL, 0, false},
 };
+static const struct sonde_provider light[] = {
+    {RUNTIME, GC | CONTENTION | EXCEPTION | THREADING, INFO, NULL, NULL, 0, false},
+};
 static const struct sonde_provider sampled[] = {
     {SAMPLER, 0, INFO, NULL, NULL, 0, false},
 };
@@ -137,6 +140,8 @@ static const struct sonde_trace_profile profiles[] = {
     PROFILE("gc-verbose", "collections, sampled allocations, handles", gc_verbose, NAMES_RUNDOWN),
     PROFILE("gc-collect", "collections only; the cheapest, for hours", gc_collect, GC_RUNDOWN),
     PROFILE("database", "ADO.NET and Entity Framework commands", database, NAMES_RUNDOWN),
+    PROFILE("light", "collections, exceptions, contention, thread pool: beside a recording", light,
+            NAMES_RUNDOWN),
     PROFILE("aspnet",
             "requests of ASP.NET Core and Kestrel, with activity ids, and exceptions thrown",
             aspnet, NAMES_RUNDOWN),

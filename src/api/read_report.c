@@ -8,6 +8,8 @@
 #include <string.h>
 
 #include "api/file_summary.h"
+#include "api/manifest_facts.h"
+#include "api/report_scope.h"
 #include "api/walk.h"
 #include "base/buf.h"
 #include "base/clock.h"
@@ -16,12 +18,15 @@
 #include "base/own.h"
 #include "flow/sink.h"
 #include "format/cpu_slices.h"
+#include "format/universal.h"
 #include "model/event.h"
 #include "model/report.h"
 #include "model/schema.h"
 #include "sink/aggregate/aggregates.h"
+#include "source/file/input.h"
+#include "symbol/code.h"
 #include "symbol/lines.h"
-#include "symbol/methods.h"
+#include "symbol/process_lines.h"
 
 /* A week of a busy service. */
 #define CPU_RECORD_LIMIT (256u << 20)
@@ -31,6 +36,21 @@
 #define RUNDOWN "Microsoft-Windows-DotNETRuntimeRundown"
 
 /* --- the CPU record --- */
+
+/* Of the process that the runtime's sampler is read of: a member of the recording. */
+static void load_member(const char *path, struct sn_report *report,
+                        struct sn_cpu_slices **ret_slices)
+{
+    SN_AUTO(sn_buf_done) struct sn_buf text = sn_buf_with_limit(CPU_RECORD_LIMIT);
+    struct sonde_error why = {0};
+    char member[64];
+    (void)snprintf(member, sizeof(member), "cpu/%" PRIu32 ".cpu", report->machine.chosen_pid);
+    if (sn_input_member(path, member, &text, &why) != SONDE_OK ||
+        sn_cpu_slices_read((const char *)text.bytes, text.size, ret_slices, &why) == SONDE_OK)
+        return;
+    report->cpu_truth = SN_CPU_BAD_RECORD;
+    report->cpu_note = sn_arena_copy(&report->arena, why.text, strlen(why.text));
+}
 
 static int load_cpu_record(const char *path, struct sn_cpu_slices **ret_slices,
                            struct sonde_error *err)
@@ -77,9 +97,19 @@ struct span_sink {
     struct span *span; /* borrows */
 };
 
+/* Names that were looked up when the recording had ended. */
+static bool is_afterwards(const struct sn_schema *schema)
+{
+    int kind = schema->provider[0] == 'M' ? -1 : sn_universal_kind(schema);
+    return kind == SN_UNIVERSAL_SYMBOL || kind == SN_UNIVERSAL_MAPPING_METADATA ||
+           kind == SN_UNIVERSAL_LINE;
+}
+
 static int widen_span(struct sn_sink *sink, const struct sn_event *event)
 {
     struct span *span = ((struct span_sink *)sink)->span;
+    if (is_afterwards(event->schema))
+        return SONDE_OK;
     if (strcmp(event->schema->provider, RUNDOWN) == 0) {
         if (!span->rundown_ns || event->time_ns < span->rundown_ns)
             span->rundown_ns = event->time_ns;
@@ -116,28 +146,33 @@ static void take_span(struct sn_report *report, const struct span *span,
     uint64_t start = info ? sn_trace_time_ns(info, info->start_ticks) : 0;
     uint64_t end = span->rundown_ns > span->last_ns ? span->rundown_ns : span->last_ns;
     bool is_start = start && start <= span->first_ns && span->first_ns - start < LONGEST_SILENCE_NS;
-    report->first_ns = is_start ? start : span->first_ns;
+    report->first_ns = is_start || !span->first_ns ? start : span->first_ns;
     report->duration_ns = end > report->first_ns ? end - report->first_ns : 0;
 }
 
 /* What the first pass fills; owns. */
 struct names {
-    struct sn_methods *methods;
-    struct sn_lines *lines; /* NULL: not asked for */
+    struct sn_code *code;
+    struct sn_process_lines *lines; /* NULL: not asked for */
+    struct sn_report_scope scope;
 };
 
 static void names_done_auto(struct names *names)
 {
-    sn_lines_free(names->lines);
-    sn_methods_free(names->methods);
+    sn_report_scope_done(&names->scope);
+    sn_process_lines_free(names->lines);
+    sn_code_free(names->code);
 }
 
 static int subscribe_names(struct sn_walk *walk, struct names *names, struct sonde_error *err)
 {
-    int rc =
-        sn_walk_subscribe(walk, &sn_methods_request, sn_methods_sink(names->methods), false, err);
+    int rc = sn_walk_subscribe(walk, &sn_code_request, sn_code_sink(names->code), false, err);
     if (rc == SONDE_OK && names->lines)
-        rc = sn_walk_subscribe(walk, &sn_lines_request, sn_lines_sink(names->lines), false, err);
+        rc = sn_walk_subscribe(walk, &sn_lines_request, sn_process_lines_sink(names->lines), false,
+                               err);
+    if (rc == SONDE_OK)
+        rc = sn_walk_subscribe(walk, &sn_report_scope_request, sn_report_scope_sink(&names->scope),
+                               false, err);
     return rc;
 }
 
@@ -171,36 +206,53 @@ static int read_names(const char *path, struct sonde_summary *summary, struct sn
     uint64_t late_ns = report->first_ns - sn_trace_time_ns(info, info->start_ticks);
     *ret_end = (struct sn_read_end){.is_cut = rc == SONDE_E_TRUNCATED,
                                     .lost_count = counters.lost,
+                                    .event_count = counters.events,
                                     .damage_count = counters.damages,
                                     .start_utc_ns = info->start_utc_ns + late_ns,
-                                    .pid = info->pid};
+                                    .pid = info->pid,
+                                    .sampling_interval_ns = info->sampling_interval_ns};
     return SONDE_OK;
+}
+
+/* Whether the file has what a topic is made of. */
+static bool has_source(const struct sn_aggregate *aggregate, const struct sn_report *report)
+{
+    bool has_kernel = report->machine.is_machine && !report->machine.is_runtime_sampler;
+    switch (aggregate->of) {
+    case SN_OF_SAMPLER: return !has_kernel;
+    case SN_OF_KERNEL: return has_kernel;
+    default: return true;
+    }
 }
 
 /* Those of a table that are asked for: all of them, or one topic. */
 static int subscribe_topics(struct sn_walk *walk, const struct sn_aggregate *aggregate,
                             const char *topic, const struct sn_aggregate_context *context,
-                            struct sonde_error *err)
+                            uint32_t pid, struct sonde_error *err)
 {
     int rc = SONDE_OK;
     for (; rc == SONDE_OK && aggregate->name; aggregate++) {
-        if (topic && strcmp(topic, aggregate->name) != 0)
+        if ((topic && strcmp(topic, aggregate->name) != 0) ||
+            !has_source(aggregate, context->report))
             continue;
+        struct sn_request request = *aggregate->request;
+        request.pid = aggregate->of == SN_OF_KERNEL ? 0 : pid;
         struct sn_sink *sink = aggregate->make(context, err);
-        rc = sn_walk_subscribe(walk, aggregate->request, sink, aggregate->needs_order, err);
+        rc = sn_walk_subscribe(walk, &request, sink, aggregate->needs_order, err);
     }
     return rc;
 }
 
 static int read_topics(const char *path, const char *topic,
-                       const struct sn_aggregate_context *context, struct sonde_error *err)
+                       const struct sn_aggregate_context *context, uint32_t pid,
+                       struct sonde_error *err)
 {
     SN_AUTO(sn_walk_done) struct sn_walk walk = {0};
     int rc = sn_walk_init(&walk, path, err);
     if (rc == SONDE_OK)
-        rc = subscribe_topics(&walk, sn_aggregates, topic, context, err);
+        rc = subscribe_topics(&walk, sn_aggregates, topic, context, pid, err);
     if (rc == SONDE_OK && topic)
-        rc = subscribe_topics(&walk, sn_extra_aggregates, topic, context, err);
+        rc = subscribe_topics(&walk, sn_extra_aggregates, topic, context, pid, err);
     if (rc != SONDE_OK)
         return rc;
     struct sonde_error why = {0};
@@ -208,6 +260,49 @@ static int read_topics(const char *path, const char *topic,
     if (rc != SONDE_OK && rc != SONDE_E_TRUNCATED)
         return sn_fail_as(err, &why);
     return SONDE_OK;
+}
+
+/* What the sampler and the CPU record say of the one process that they are of. */
+static void tell_chosen(struct sn_report *report)
+{
+    struct sn_machine_report *machine = &report->machine;
+    machine->cpu_ns = report->cpu_ns;
+    for (size_t i = 0; i < machine->count; i++) {
+        if (!machine->processes[i].is_chosen)
+            continue;
+        machine->processes[i].cpu_ns = report->cpu_ns;
+        machine->processes[i].thread_count = (uint32_t)report->thread_count;
+    }
+}
+
+/* A recording is one also if nothing was there to record. */
+static void take_manifest(struct sn_report *report, const struct sn_manifest_facts *manifest,
+                          const struct sn_read_end *end)
+{
+    enum { MUCH = 100 }; /* one in so many */
+    struct sn_machine_report *machine = &report->machine;
+    if (!manifest->is_known)
+        return;
+    machine->is_machine = true;
+    machine->has_manifest = true;
+    if (!machine->chosen_name)
+        machine->chosen_name = "";
+    if (!end->event_count)
+        report->duration_ns = manifest->duration_ns;
+    bool is_likely = manifest->kernel_lost_count <= end->lost_count;
+    machine->kernel_lost_count = is_likely ? manifest->kernel_lost_count : end->lost_count;
+    machine->has_lost_much = machine->kernel_lost_count > end->event_count / MUCH;
+}
+
+/* Of the process that the runtime's topics are about; NULL: there is none. */
+static struct sn_methods *methods_of(const struct names *names, const struct sn_report *report,
+                                     uint32_t alone)
+{
+    const struct sn_machine_report *machine = &report->machine;
+    if (machine->is_machine && !machine->chosen_pid)
+        return NULL;
+    return sn_code_methods(names->code, machine->is_machine ? machine->chosen_pid : alone,
+                           report->first_ns + report->duration_ns);
 }
 
 int sn_read_report(const char *path, const struct sn_read_options *options,
@@ -219,23 +314,40 @@ int sn_read_report(const char *path, const struct sn_read_options *options,
     SN_AUTO(sn_cpu_slices_free) struct sn_cpu_slices *cpu = NULL;
     int rc = sn_report_new(&report, err);
     if (rc == SONDE_OK)
-        rc = sn_methods_new(&names.methods, err);
+        rc = sn_code_new(&names.code, err);
+    names.scope.code = names.code;
     if (rc == SONDE_OK && options->with_lines)
-        rc = sn_lines_new(names.methods, &names.lines, err);
+        rc = sn_process_lines_new(names.code, &names.lines, err);
     if (rc == SONDE_OK)
         rc = find_cpu_record(path, options, report, &cpu, err);
     if (rc == SONDE_OK)
         rc = read_names(path, options->summary, report, &names, ret_end, err);
+    if (rc == SONDE_OK)
+        rc = sn_report_scope_choose(&names.scope, options->process, ret_end->pid, report, err);
     if (rc != SONDE_OK)
         return rc;
-    const struct sn_aggregate_context context = {.report = report,
-                                                 .methods = names.methods,
-                                                 .cpu = cpu,
-                                                 .find_line = names.lines ? sn_lines_find : NULL,
-                                                 .line_user = names.lines};
-    rc = read_topics(path, options->topic, &context, err);
+    const struct sn_report_scope *scope = &names.scope;
+    const struct sn_manifest_facts manifest = sn_manifest_facts_read(path);
+    take_manifest(report, &manifest, ret_end);
+    if (!cpu && report->machine.is_runtime_sampler && report->machine.chosen_pid)
+        load_member(path, report, &cpu);
+    const struct sn_aggregate_context context = {
+        .report = report,
+        .code = names.code,
+        .methods = methods_of(&names, report, ret_end->pid),
+        .cpu = cpu,
+        .find_line = names.lines ? sn_process_lines_find : NULL,
+        .line_user = names.lines,
+        .is_in = scope->is_in,
+        .is_in_count = scope->count,
+        .with_processes = scope->with_processes,
+        .interval_ns =
+            ret_end->sampling_interval_ns ? ret_end->sampling_interval_ns : SN_NS_PER_MS};
+    rc = read_topics(path, options->topic, &context, scope->pid, err);
     if (rc != SONDE_OK)
         return rc;
+    if (report->machine.is_runtime_sampler)
+        tell_chosen(report);
     sn_report_settle(report);
     *ret_report = SN_TAKE(report);
     return SONDE_OK;

@@ -13,6 +13,7 @@ struct sonde_summary;
 struct sn_read_options {
     const char *topic;             /* of sn_aggregates, that one only; NULL: all */
     bool with_lines;               /* source lines from portable PDBs */
+    const char *process;           /* pid or pattern of names; NULL: all, and the busiest runtime */
     const char *cpu_record;        /* NULL: the trace's name with ".cpu", if it is there */
     struct sonde_summary *summary; /* filled as well, unless NULL */
 };
@@ -21,9 +22,11 @@ struct sn_read_options {
 struct sn_read_end {
     bool is_cut;
     uint64_t lost_count;
+    uint64_t event_count;
     uint64_t damage_count;
     uint64_t start_utc_ns;
     uint32_t pid;
+    uint32_t sampling_interval_ns; /* 0: not told */
 };
 
 int sn_read_report(const char *path, const struct sn_read_options *options,

@@ -95,8 +95,10 @@ int sonde_report_read(const char *path, const struct sonde_report_options *optio
     if (rc != SONDE_OK)
         return rc;
     struct sn_read_end end;
-    const struct sn_read_options reading = {
-        .with_lines = asked.with_lines, .cpu_record = asked.cpu_record, .summary = report->summary};
+    const struct sn_read_options reading = {.with_lines = asked.with_lines,
+                                            .process = asked.process,
+                                            .cpu_record = asked.cpu_record,
+                                            .summary = report->summary};
     rc = sn_read_report(path, &reading, &report->report, &end, err);
     if (rc == SONDE_OK)
         rc = take_facts(report, err);
@@ -181,12 +183,32 @@ static void list_views(const struct sonde_report *report, struct sn_report_show 
         const struct sn_profile *profile = sn_view_profile(report->report, view);
         if (!profile || show->view_count == SN_SHOW_VIEW_MAX)
             continue;
-        show->views[show->view_count++] =
-            (struct sn_show_view){.name = sonde_view_name(view),
-                                  .title = sn_view_title(view),
-                                  .profile = profile,
-                                  .column = sn_profile_column(profile, sn_view_column(view))};
+        show->views[show->view_count++] = (struct sn_show_view){
+            .name = sonde_view_name(view),
+            .title = sn_view_title(view),
+            .profile = profile,
+            .column = sn_profile_column(profile, sn_view_column(view)),
+            .is_of_waits = view == SONDE_VIEW_WAIT && report->report->cpu_truth == SN_CPU_SAMPLED};
     }
+}
+
+static void list_view_names(const struct sn_report_show *show, struct sn_buf *to)
+{
+    for (size_t i = 0; i < show->view_count; i++) {
+        sn_buf_text(to, i ? ", " : "; there are ");
+        sn_buf_text(to, show->views[i].name);
+    }
+}
+
+static int nothing_for(const struct sn_report_show *show, const char *name, struct sonde_error *err)
+{
+    SN_AUTO(sn_buf_done) struct sn_buf names = sn_buf_with_limit(1024);
+    list_view_names(show, &names);
+    return sn_fail(err, SONDE_E_NOT_FOUND, 0, "the trace has nothing for the view '%s'%s%s", name,
+                   sn_view_needs_cpu(name) && show->report->cpu_truth == SN_CPU_NO_RECORD
+                       ? ": there is no CPU record beside it"
+                       : "",
+                   sn_buf_string(&names));
 }
 
 /* Which view the lists of methods are of: the one asked for, else CPU, else wall time. */
@@ -194,6 +216,10 @@ static int choose_view(struct sn_report_show *show, const char *name, struct son
 {
     if (name && sonde_view_find(name) < 0)
         return sn_fail(err, SONDE_E_ARGUMENT, 0, "there is no view '%.64s'", name);
+    bool has_waits = show->report->cpu_truth != SN_CPU_SAMPLED || show->report->off_cpu.event_count;
+    if (name && !has_waits && (strcmp(name, "wait") == 0 || strcmp(name, "wall") == 0))
+        return sn_fail(err, SONDE_E_NOT_FOUND, 0,
+                       "the recording does not have waits; 'sonde record --off-cpu' takes them");
     show->primary = -1;
     for (size_t i = 0; i < show->view_count && show->primary < 0; i++) {
         if (name ? strcmp(show->views[i].name, name) == 0
@@ -202,10 +228,7 @@ static int choose_view(struct sn_report_show *show, const char *name, struct son
             show->primary = (int)i;
     }
     if (name && show->primary < 0)
-        return sn_fail(err, SONDE_E_NOT_FOUND, 0, "the trace has nothing for the view '%s'%s", name,
-                       sn_view_needs_cpu(name) && show->report->cpu_truth == SN_CPU_NO_RECORD
-                           ? ": there is no CPU record beside it"
-                           : "");
+        return nothing_for(show, name, err);
     return SONDE_OK;
 }
 

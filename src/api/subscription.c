@@ -12,8 +12,8 @@
 #include "flow/road.h"
 #include "flow/sink.h"
 #include "flow/source.h"
-#include "source/ipc/commands.h"
 #include "source/ipc/eventpipe.h"
+#include "source/ipc/ipc_commands.h"
 
 #define DEFAULT_BUFFER_MB 16u
 #define FILTERS_LIMIT     (1u << 20)

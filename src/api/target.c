@@ -5,7 +5,7 @@
 #include "base/clock.h"
 #include "base/err.h"
 #include "base/own.h"
-#include "source/ipc/commands.h"
+#include "source/ipc/ipc_commands.h"
 
 #define DUMP_TIMEOUT_NS (600ull * SN_NS_PER_SECOND)
 

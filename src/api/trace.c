@@ -16,8 +16,8 @@
 #include "base/own.h"
 #include "flow/road.h"
 #include "flow/source.h"
-#include "source/ipc/commands.h"
 #include "source/ipc/eventpipe.h"
+#include "source/ipc/ipc_commands.h"
 #include "source/proc/facts.h"
 
 #define DEFAULT_BUFFER_MB 256u
@@ -177,7 +177,7 @@ static int open_session(struct sonde_tracer *tracer, struct sn_trace *trace,
 static int start_cpu_record(struct sonde_tracer *tracer, struct sn_trace *trace,
                             const struct sonde_trace_options *options, struct sonde_error *err)
 {
-    int rc = sn_cpu_record_new(tracer->loop, trace->pid, &trace->cpu, err);
+    int rc = sn_cpu_record_new(tracer->loop, trace->pid, false, &trace->cpu, err);
     trace->has_cpu_file = !options->no_cpu_record;
     if (rc == SONDE_OK && trace->has_cpu_file)
         rc = sn_cpu_record_open(trace->cpu, sn_trace_output_path(trace->output), err);

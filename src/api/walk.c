@@ -82,3 +82,8 @@ struct sn_nettrace_counters sn_walk_counters(const struct sn_walk *walk)
 {
     return sn_decoder_counters(sn_nettrace_file_decoder(walk->source));
 }
+
+enum sn_input_kind sn_walk_kind(const struct sn_walk *walk)
+{
+    return sn_nettrace_file_kind(walk->source);
+}

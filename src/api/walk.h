@@ -5,6 +5,7 @@
 
 #include "flow/decode.h"
 #include "flow/road.h"
+#include "source/file/input.h"
 
 struct sn_loop;
 
@@ -35,5 +36,7 @@ int sn_walk_run(struct sn_walk *walk, sn_damage_fn *damaged, void *user, struct 
 /* What the stream says about itself; NULL before its first bytes. */
 const struct sn_trace_info *sn_walk_info(const struct sn_walk *walk);
 struct sn_nettrace_counters sn_walk_counters(const struct sn_walk *walk);
+/* Where it came from, once it ran. */
+enum sn_input_kind sn_walk_kind(const struct sn_walk *walk);
 
 #endif

@@ -4,8 +4,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define CHUNK_SIZE 16384u
-#define ALIGNMENT  16u
+#define FIRST_CHUNK 1024u /* many arenas hold next to nothing */
+#define USUAL_CHUNK 16384u
+#define ALIGNMENT   16u
 
 struct sn_arena_chunk {
     struct sn_arena_chunk *older;
@@ -13,9 +14,19 @@ struct sn_arena_chunk {
     _Alignas(ALIGNMENT) unsigned char bytes[];
 };
 
+/* Doubles what there is, up to the usual. */
+static size_t next_capacity(const struct sn_arena *arena)
+{
+    if (arena->total < FIRST_CHUNK)
+        return FIRST_CHUNK;
+    return arena->total < USUAL_CHUNK ? arena->total : USUAL_CHUNK;
+}
+
 static int add_chunk(struct sn_arena *arena, size_t size)
 {
-    size_t capacity = size > CHUNK_SIZE ? size : CHUNK_SIZE;
+    size_t capacity = next_capacity(arena);
+    if (capacity < size)
+        capacity = size;
     if (capacity > arena->limit - arena->total)
         capacity = size;
     if (capacity > arena->limit - arena->total)

@@ -27,3 +27,22 @@ uint64_t sn_cursor_varuint64(struct sn_cursor *cur)
 {
     return read_varuint(cur, 64);
 }
+
+int64_t sn_cursor_varint64(struct sn_cursor *cur)
+{
+    uint64_t value = 0;
+    for (unsigned shift = 0; shift < 64; shift += 7) {
+        uint8_t byte = sn_cursor_u8(cur);
+        uint64_t part = byte & 0x7fu;
+        value |= part << shift;
+        if (byte & 0x80u)
+            continue;
+        if (shift == 63 && part != 0 && part != 0x7f) /* one bit fits, the rest repeat it */
+            cur->bad = true;
+        if (shift < 57 && (part & 0x40u))
+            value |= UINT64_MAX << (shift + 7);
+        return cur->bad ? 0 : (int64_t)value;
+    }
+    cur->bad = true;
+    return 0;
+}

@@ -75,5 +75,6 @@ _Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "the wire formats are 
 /* LEB128, at most 5 and 10 bytes; longer, or bits that do not fit, are bad. */
 uint32_t sn_cursor_varuint32(struct sn_cursor *cur);
 uint64_t sn_cursor_varuint64(struct sn_cursor *cur);
+int64_t sn_cursor_varint64(struct sn_cursor *cur); /* whose last byte has the sign (SLEB128) */
 
 #endif

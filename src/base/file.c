@@ -2,6 +2,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <stdio.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -51,6 +52,22 @@ long sn_file_peek_at(int dir_fd, const char *path, char *to, size_t size)
     }
     to[have] = '\0';
     return (long)have;
+}
+
+/* First only a handle, O_PATH, which opens nothing; what is behind it cannot change any more. */
+int sn_file_open_regular_at(int dir_fd, const char *name)
+{
+    SN_AUTO(sn_close) int handle = openat(dir_fd, name, O_PATH | O_NOFOLLOW | O_CLOEXEC);
+    struct stat status;
+    char path[32];
+    if (handle < 0 || fstat(handle, &status) != 0)
+        return -1;
+    if (!S_ISREG(status.st_mode)) {
+        errno = EINVAL;
+        return -1;
+    }
+    (void)snprintf(path, sizeof(path), "/proc/self/fd/%d", handle); /* fits */
+    return open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC | O_NOCTTY);
 }
 
 int sn_file_create(const char *path, int *ret_fd, struct sonde_error *err)

@@ -15,6 +15,10 @@ int sn_file_read_at(int dir_fd, const char *path, struct sn_buf *buf, struct son
  * the number of bytes or -1 with errno. For the small files of /proc, without allocation. */
 long sn_file_peek_at(int dir_fd, const char *path, char *to, size_t size);
 
+/* Opens a regular file of somebody who is not trusted, for reading; no link, and nothing happens to
+ * what else it may be: a device may do something as soon as it is opened. -1 with errno. */
+int sn_file_open_regular_at(int dir_fd, const char *name);
+
 /* Opens `path` for writing, new or not; what is in it stays until the first write of the caller,
  * who truncates. Pipes are refused: to open one would wait for a reader. SONDE_E_SYSTEM. */
 int sn_file_create(const char *path, int *ret_fd, struct sonde_error *err);

@@ -106,3 +106,18 @@ void sn_table_remove(struct sn_table *table, uint64_t key)
     table->slots[hole] = (struct sn_table_slot){0};
     table->count--;
 }
+
+uint64_t sn_table_key(const void *of, size_t size)
+{
+    const uint8_t *bytes = of;
+    uint64_t hash = size * 0x9E3779B97F4A7C15u;
+    for (; size >= 8; bytes += 8, size -= 8) {
+        uint64_t word;
+        memcpy(&word, bytes, sizeof(word));
+        hash = (hash ^ word) * 0x9FB21C651E98DF25u;
+        hash ^= hash >> 29;
+    }
+    for (; size; size--)
+        hash = (hash ^ *bytes++) * 0x100000001B3u;
+    return hash;
+}

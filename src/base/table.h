@@ -34,6 +34,9 @@ uint64_t *sn_table_find(const struct sn_table *table, uint64_t key);
  */
 uint64_t *sn_table_put(struct sn_table *table, uint64_t key);
 
+/* A key for bytes; different ones may have the same. */
+uint64_t sn_table_key(const void *of, size_t size);
+
 /* Takes `key` out; no-op when it is not there. Places of other values die with it. */
 void sn_table_remove(struct sn_table *table, uint64_t key);
 

@@ -1,6 +1,8 @@
 #include "base/text.h"
 
 #include <inttypes.h>
+#include <locale.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -160,6 +162,44 @@ bool sn_text_to_u64(const char *text, uint64_t most, uint64_t *ret_value)
         return false;
     *ret_value = value;
     return true;
+}
+
+static bool is_word_for_real(const char *text, double *ret_value)
+{
+    bool is_negative = text[0] == '-';
+    if (strcmp(text, "NaN") == 0)
+        *ret_value = NAN;
+    else if (strcmp(text + is_negative, "Infinity") == 0)
+        *ret_value = is_negative ? -INFINITY : INFINITY;
+    else
+        return false;
+    return true;
+}
+
+static bool is_all_digits(const char *text, double *ret_value)
+{
+    char *end;
+    if (!text[0] || text[strspn(text, "+-.0123456789eE")])
+        return false; /* strtod would take white space, hexadecimal and other words */
+    locale_t plain = newlocale(LC_ALL_MASK, "C", (locale_t)0); /* nothing is allocated for "C" */
+    if (!plain)
+        return false;
+    double value = strtod_l(text, &end, plain);
+    freelocale(plain);
+    if (*end || end == text)
+        return false;
+    *ret_value = value;
+    return true;
+}
+
+bool sn_text_to_real(const char *text, size_t size, double *ret_value)
+{
+    char whole[64];
+    if (size >= sizeof(whole) || memchr(text, 0, size))
+        return false;
+    memcpy(whole, text, size);
+    whole[size] = '\0';
+    return is_word_for_real(whole, ret_value) || is_all_digits(whole, ret_value);
 }
 
 /* Whatever the host program's locale calls a decimal point becomes one. */

@@ -30,6 +30,10 @@ uint64_t sn_text_hash(uint64_t before, const char *text);
  * one. */
 bool sn_text_to_u64(const char *text, uint64_t most, uint64_t *ret_value);
 
+/* A number with a point, whatever the locale, as .NET writes it: "-1.5E+16", "NaN", "Infinity"; all
+ * of `size` bytes, at most 63. False when it is not one. */
+bool sn_text_to_real(const char *text, size_t size, double *ret_value);
+
 /* A finite number with 15 digits and a point, whatever the locale. `to` needs 32 bytes. */
 const char *sn_text_real(double value, char to[32]);
 

@@ -3,6 +3,7 @@
 #include <stddef.h>
 #include <string.h>
 
+#include "cli/dotnet_counters.h"
 #include "cli/dotnet_trace.h"
 
 static const struct {
@@ -10,6 +11,7 @@ static const struct {
     sn_alias_fn *run;
 } aliases[] = {
     {"dotnet-trace", sn_dotnet_trace_main},
+    {"dotnet-counters", sn_dotnet_counters_main},
 };
 
 sn_alias_fn *sn_alias_find(const char *program)

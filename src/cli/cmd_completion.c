@@ -22,6 +22,8 @@ static void print_bash(void)
         (void)printf("    %s) COMPREPLY=($(compgen -W \"--help", (*command)->name);
         for (const struct sn_option *option = (*command)->options; option->name; option++)
             (void)printf(" --%s", option->name);
+        if ((*command)->words)
+            (void)printf(" %s", (*command)->words);
         (void)puts("\" -- \"$word\")) ;;");
     }
     (void)printf(
@@ -51,5 +53,6 @@ const struct sn_command sn_cmd_completion = {
     .options = options,
     .arguments_size = sizeof(struct arguments),
     .operand_max = 1,
+    .words = "bash",
     .run = run,
 };

@@ -23,6 +23,7 @@ struct arguments {
     const char *view;
     const char *output;
     const char *cpu_record;
+    const char *process;
     const char *provider;
     const char *event;
     uint64_t version;
@@ -34,7 +35,7 @@ struct arguments {
 
 static const struct sn_option options[] = {
     {'f', "format", SN_OPTION_TEXT, offsetof(struct arguments, format), "FORMAT",
-     "speedscope, pprof, chrome, collapsed, html, ndjson or nettrace"},
+     "speedscope pprof chrome collapsed html ndjson nettrace perfcollect"},
     {'o', "output", SN_OPTION_TEXT, offsetof(struct arguments, output), "FILE",
      "where to write it, - for standard output; default: as the trace"},
     {0, "view", SN_OPTION_TEXT, offsetof(struct arguments, view), "VIEW",
@@ -47,6 +48,8 @@ static const struct sn_option options[] = {
      "source lines, from portable PDBs where they are at hand"},
     {0, "cpu-record", SN_OPTION_TEXT, offsetof(struct arguments, cpu_record), "FILE",
      "the CPU record; default the trace's name with .cpu"},
+    {'p', "process", SN_OPTION_TEXT, offsetof(struct arguments, process), "PID|NAME",
+     "of a recording: only this process (a part of its name, or with *)"},
     {0, "provider", SN_OPTION_TEXT, offsetof(struct arguments, provider), "NAME",
      "ndjson: only this provider's events"},
     {0, "event", SN_OPTION_TEXT, offsetof(struct arguments, event), "NAME",
@@ -72,6 +75,7 @@ static const struct target event_targets[] = {
     {"ndjson", "ndjson", "one JSON object a line, for jq, DuckDB or pandas"},
     {"nettrace", "6.nettrace", NETTRACE_NEXT},
     {"nettrace", "4.nettrace", NETTRACE_NEXT},
+    {"perfcollect", "trace.zip", "PerfView opens it as it does perfcollect's"},
 };
 
 static const char *next_step(const char *format)
@@ -152,13 +156,16 @@ enum {
     FOR_PROFILES = 1,
     FOR_NDJSON = 2,
     FOR_NETTRACE = 4,
+    FOR_PERFCOLLECT = 8,
 };
 
 static int kind_of(const char *format)
 {
     if (strcmp(format, "ndjson") == 0)
         return FOR_NDJSON;
-    return strcmp(format, "nettrace") == 0 ? FOR_NETTRACE : FOR_PROFILES;
+    if (strcmp(format, "nettrace") == 0)
+        return FOR_NETTRACE;
+    return strcmp(format, "perfcollect") == 0 ? FOR_PERFCOLLECT : FOR_PROFILES;
 }
 
 static int check_effects(const struct arguments *given, const char *format, struct sonde_error *err)
@@ -173,6 +180,7 @@ static int check_effects(const struct arguments *given, const char *format, stru
         {"merge-threads", given->merge_threads, FOR_PROFILES},
         {"lines", given->lines, FOR_PROFILES},
         {"cpu-record", given->cpu_record != NULL, FOR_PROFILES},
+        {"process", given->process != NULL, FOR_PROFILES},
         {"provider", given->provider != NULL, FOR_NDJSON},
         {"event", given->event != NULL, FOR_NDJSON},
         {"no-stacks", given->no_stacks, FOR_NDJSON},
@@ -220,6 +228,15 @@ static int convert_nettrace(struct job *job)
     return rc == SONDE_OK ? sonde_convert_nettrace(job->input, version, name, job->err) : rc;
 }
 
+static int convert_perfcollect(struct job *job)
+{
+    int rc = open_output(job);
+    const char *name = sn_out_file_name(&job->file);
+    if (rc == SONDE_OK && !name)
+        return sn_fail(job->err, SONDE_E_ARGUMENT, 0, "perfcollect needs a file; give one with -o");
+    return rc == SONDE_OK ? sonde_convert_perfcollect(job->input, name, job->err) : rc;
+}
+
 static void say(const char *text)
 {
     (void)fputs("sonde: ", stderr);
@@ -227,11 +244,25 @@ static void say(const char *text)
     (void)fputc('\n', stderr);
 }
 
-static bool has_cpu_record(const struct job *job)
+/* Whether it may be a recording, whose samples are CPU time: NetTrace 6, or no plain trace. */
+static bool may_be_recording(const char *path)
+{
+    enum { VERSION_AT = 12 };
+    uint8_t start[VERSION_AT + 4] = {0};
+    FILE *file = fopen(path, "re");
+    size_t size = file ? fread(start, 1, sizeof(start), file) : 0;
+    if (file)
+        (void)fclose(file);
+    return size != sizeof(start) || memcmp(start, "Nettrace", 8) != 0 || start[VERSION_AT] == 6;
+}
+
+static bool has_cpu_times(const struct job *job)
 {
     SN_AUTO(sn_buf_done) struct sn_buf name = sn_buf_with_limit(NAME_LIMIT);
     if (job->arguments->cpu_record)
         return true; /* whoever names one wants to hear what is wrong with it */
+    if (may_be_recording(job->input))
+        return true;
     sn_buf_format(&name, "%s.cpu", job->input);
     return access(sn_buf_string(&name), F_OK) == 0;
 }
@@ -241,7 +272,7 @@ static int read_default_view(const struct job *job, struct sonde_profile_options
                              struct sonde_profile **ret_profile)
 {
     struct sonde_error err = {0};
-    if (has_cpu_record(job)) {
+    if (has_cpu_times(job)) {
         how->view = SONDE_VIEW_CPU;
         int rc = sonde_profile_read(job->input, how, ret_profile, &err);
         bool is_bad = rc != SONDE_OK && (rc != SONDE_E_NOT_FOUND || job->arguments->cpu_record);
@@ -261,8 +292,10 @@ static int read_default_view(const struct job *job, struct sonde_profile_options
 static int read_profile(const struct job *job, struct sonde_profile **ret_profile)
 {
     const struct arguments *arguments = job->arguments;
-    struct sonde_profile_options how = {
-        .size = sizeof(how), .with_lines = arguments->lines, .cpu_record = arguments->cpu_record};
+    struct sonde_profile_options how = {.size = sizeof(how),
+                                        .with_lines = arguments->lines,
+                                        .cpu_record = arguments->cpu_record,
+                                        .process = arguments->process};
     if (!arguments->view)
         return read_default_view(job, &how, ret_profile);
     how.view = sonde_view_find(arguments->view);
@@ -308,6 +341,8 @@ static int convert(struct job *job)
         return convert_ndjson(job);
     if (strcmp(job->target.name, "nettrace") == 0)
         return convert_nettrace(job);
+    if (strcmp(job->target.name, "perfcollect") == 0)
+        return convert_perfcollect(job);
     return convert_profile(job);
 }
 
@@ -324,7 +359,8 @@ static void say_what_is_missing(const struct job *job)
 {
     char number[32];
     if (job->lost_count)
-        (void)fprintf(stderr, "the trace lacks %s events that the runtime had no room for\n",
+        (void)fprintf(stderr,
+                      "the trace lacks %s events that the kernel or a runtime had no room for\n",
                       sn_text_count(job->lost_count, number));
     if (job->dropped_count)
         (void)fprintf(stderr, "%s additions were over a ceiling of sonde's and are left out\n",
@@ -349,8 +385,17 @@ static int finish(struct job *job, int rc)
 /* "shop.nettrace" and "speedscope.json" make "shop.speedscope.json". */
 static const char *default_name(struct sn_buf *name, const char *input, const char *extension)
 {
-    size_t length = strlen(input) - (ends_with(input, "nettrace") ? strlen(".nettrace") : 0);
+    static const char *const endings[] = {"nettrace", "sonde.zip", "zip", "sonde"};
+    size_t length = strlen(input);
+    while (length > 1 && input[length - 1] == '/')
+        length--; /* of a journal */
     sn_buf_append(name, input, length);
+    for (size_t i = 0; i < sizeof(endings) / sizeof(*endings); i++) {
+        if (ends_with(sn_buf_string(name), endings[i])) {
+            name->size -= strlen(endings[i]) + 1;
+            break;
+        }
+    }
     sn_buf_format(name, ".%s", extension);
     return sn_buf_string(name);
 }
@@ -360,7 +405,7 @@ static int check_arguments(const struct arguments *arguments, const struct sn_op
 {
     if (operands->count != 1)
         return sn_fail(err, SONDE_E_ARGUMENT, 0,
-                       "which file? 'sonde convert FILE.nettrace --format FORMAT'");
+                       "which file? 'sonde convert FILE --format FORMAT'");
     bool is_found = find_target(arguments, ret_target);
     if (!is_found && arguments->format)
         return sn_fail(err, SONDE_E_ARGUMENT, 0,
@@ -393,10 +438,11 @@ static int run(const void *given, const struct sn_operands *operands)
 
 const struct sn_command sn_cmd_convert = {
     .name = "convert",
-    .usage = "FILE.nettrace --format FORMAT [--view VIEW] [-o FILE] [options]",
-    .summary = "write a saved trace in a format that other tools read",
+    .usage = "FILE --format FORMAT [--view VIEW] [-o FILE] [options]",
+    .summary = "write a trace or recording in a format that other tools read",
     .examples =
         "  sonde convert shop.nettrace --format speedscope\n"
+        "  sonde convert shop.sonde.zip --process shop --format perfcollect\n"
         "  sonde convert shop.nettrace --format pprof --view alloc -o shop.pb.gz\n"
         "  sonde convert shop.nettrace --format collapsed -o - | flamegraph.pl > flame.svg\n"
         "  sonde convert shop.nettrace --format ndjson -o - | jq .event\n",

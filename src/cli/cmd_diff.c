@@ -24,6 +24,7 @@
 
 struct arguments {
     const char *view;
+    const char *process;
     uint64_t count;
     struct sn_option_list conditions;
     const char *html;
@@ -33,6 +34,8 @@ struct arguments {
 static const struct sn_option options[] = {
     {0, "view", SN_OPTION_TEXT, offsetof(struct arguments, view), "VIEW",
      "cpu wall wait alloc exceptions contention samples thread-time"},
+    {'p', "process", SN_OPTION_TEXT, offsetof(struct arguments, process), "PID|NAME",
+     "of recordings: only this process (a part of its name, or with *)"},
     {0, "count", SN_OPTION_NUMBER, offsetof(struct arguments, count), "N",
      "methods that grew and that shrank, so many each; default 10"},
     {0, "fail-if", SN_OPTION_LIST, offsetof(struct arguments, conditions), "CONDITION",
@@ -79,7 +82,8 @@ static bool may_be_absent(int view)
 
 static int read_side(struct job *job, int view, int side)
 {
-    const struct sonde_profile_options how = {.size = sizeof(how), .view = view};
+    const struct sonde_profile_options how = {
+        .size = sizeof(how), .view = view, .process = job->arguments->process};
     struct sonde_error why = {0};
     int rc = sonde_profile_read(job->paths[side], &how, &job->profiles[view][side], &why);
     if (rc == SONDE_E_NOT_FOUND && !why.system_error && may_be_absent(view))

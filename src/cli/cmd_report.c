@@ -17,6 +17,7 @@ struct arguments {
     const char *sections;
     const char *method;
     const char *cpu_record;
+    const char *process;
     const char *html;
     uint64_t count;
     bool tree;
@@ -37,6 +38,8 @@ static const struct sn_option options[] = {
      "the framework's methods in lists with everything called"},
     {'l', "lines", SN_OPTION_FLAG, offsetof(struct arguments, lines), NULL,
      "source lines, where PDB files are at hand"},
+    {'p', "process", SN_OPTION_TEXT, offsetof(struct arguments, process), "PID|NAME",
+     "of a recording: only this process (a part of its name, or with *)"},
     {0, "cpu-record", SN_OPTION_TEXT, offsetof(struct arguments, cpu_record), "FILE",
      "the CPU record (the trace's name with .cpu)"},
     {'c', "count", SN_OPTION_NUMBER, offsetof(struct arguments, count), "N",
@@ -112,7 +115,7 @@ static int run(const void *given, const struct sn_operands *operands)
     struct sonde_error err = {0};
     struct sonde_report_show show;
     if (operands->count != 1)
-        (void)sn_fail(&err, SONDE_E_ARGUMENT, 0, "which file? 'sonde report FILE.nettrace'");
+        (void)sn_fail(&err, SONDE_E_ARGUMENT, 0, "which file? 'sonde report FILE'");
     else
         (void)show_of(arguments, &show, &err);
     if (err.status)
@@ -120,7 +123,8 @@ static int run(const void *given, const struct sn_operands *operands)
     SN_AUTO(sonde_report_free) struct sonde_report *report = NULL;
     const struct sonde_report_options reading = {.size = sizeof(reading),
                                                  .with_lines = arguments->lines,
-                                                 .cpu_record = arguments->cpu_record};
+                                                 .cpu_record = arguments->cpu_record,
+                                                 .process = arguments->process};
     if (sonde_report_read(operands->words[0], &reading, &report, &err) != SONDE_OK)
         return sn_command_fail(&err);
     SN_AUTO(sn_out_file_close) struct sn_out_file output = {.fd = -1};
@@ -135,10 +139,10 @@ static int run(const void *given, const struct sn_operands *operands)
 
 const struct sn_command sn_cmd_report = {
     .name = "report",
-    .usage = "FILE.nettrace [--view VIEW] [--method NAME] [--tree] [--html FILE] [--json] ...",
-    .summary =
-        "say what a saved trace holds: hot methods, collections, exceptions, locks, requests",
+    .usage = "FILE [--view VIEW] [--method NAME] [--tree] [--html FILE] [--json] ...",
+    .summary = "say what a trace or recording holds: hot methods, collections, waits, requests",
     .examples = "  sonde report shop.nettrace\n"
+                "  sonde report machine.sonde.zip --process shop\n"
                 "  sonde report shop.nettrace --view alloc --tree\n"
                 "  sonde report shop.nettrace --method 'Shop.Tax.*'\n"
                 "  sonde report shop.nettrace --html shop.html\n"

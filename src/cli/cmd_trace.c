@@ -9,6 +9,7 @@
 #include "base/err.h"
 #include "base/own.h"
 #include "base/text.h"
+#include "cli/provider_options.h"
 #include "cli/trace_run.h"
 #include "sonde/provider.h"
 
@@ -95,19 +96,6 @@ static int list_profiles(void)
     return SN_EXIT_DONE;
 }
 
-typedef int add_fn(struct sonde_provider_set *set, const char *text, struct sonde_error *err);
-
-static int add_each(struct sonde_provider_set *set, const struct sn_option_list *list, add_fn *add,
-                    struct sonde_error *err)
-{
-    for (size_t i = 0; i < list->count; i++) {
-        int rc = add(set, list->items[i], err);
-        if (rc != SONDE_OK)
-            return rc;
-    }
-    return SONDE_OK;
-}
-
 static int keep_ids(struct sonde_provider_set *set, const char *text, struct sonde_error *err)
 {
     return sonde_provider_set_filter(set, text, false, err);
@@ -122,21 +110,19 @@ static int leave_out_ids(struct sonde_provider_set *set, const char *text, struc
 static int choose_providers(const struct arguments *arguments, struct sonde_provider_set *set,
                             struct sonde_error *err)
 {
-    bool is_default =
-        !arguments->profiles.count && !arguments->providers.count && !arguments->clr_events;
+    struct sn_provider_choice choice = {.profiles = &arguments->profiles,
+                                        .providers = &arguments->providers,
+                                        .clr_events = arguments->clr_events,
+                                        .clr_level = arguments->clr_level};
     int rc = SONDE_OK;
-    if (is_default)
+    if (sn_provider_choice_is_empty(&choice))
         rc = sonde_provider_set_add_profiles(set, "dotnet-common,dotnet-sampled-thread-time", err);
     if (rc == SONDE_OK)
-        rc = add_each(set, &arguments->profiles, sonde_provider_set_add_profiles, err);
+        rc = sn_provider_choice_add(&choice, set, err);
     if (rc == SONDE_OK)
-        rc = add_each(set, &arguments->providers, sonde_provider_set_add, err);
-    if (rc == SONDE_OK && arguments->clr_events)
-        rc = sonde_provider_set_add_clr(set, arguments->clr_events, arguments->clr_level, err);
+        rc = sn_provider_add_each(set, &arguments->events, keep_ids, err);
     if (rc == SONDE_OK)
-        rc = add_each(set, &arguments->events, keep_ids, err);
-    if (rc == SONDE_OK)
-        rc = add_each(set, &arguments->exclude_events, leave_out_ids, err);
+        rc = sn_provider_add_each(set, &arguments->exclude_events, leave_out_ids, err);
     return rc;
 }
 
@@ -204,14 +190,7 @@ static int check_together(const struct arguments *arguments, struct sonde_error 
         return sn_fail(err, SONDE_E_ARGUMENT, 0, "--keep: at most %u files", UINT32_MAX);
     if (arguments->keep && !arguments->roll_bytes)
         return sn_fail(err, SONDE_E_ARGUMENT, 0, "--keep needs --roll");
-    if (arguments->clr_level && !arguments->clr_events)
-        return sn_fail(err, SONDE_E_ARGUMENT, 0, "--clreventlevel needs --clrevents");
     return SONDE_OK;
-}
-
-static void sonde_provider_set_free_auto(struct sonde_provider_set **slot)
-{
-    sonde_provider_set_free(*slot);
 }
 
 static int run(const void *given, const struct sn_operands *operands)

@@ -9,6 +9,13 @@
 extern const struct sn_command sn_cmd_ps;
 extern const struct sn_command sn_cmd_check;
 extern const struct sn_command sn_cmd_trace;
+extern const struct sn_command sn_cmd_record;
+extern const struct sn_command sn_cmd_top;
+extern const struct sn_command sn_cmd_counters;
+extern const struct sn_command sn_cmd_events;
+extern const struct sn_command sn_cmd_logs;
+extern const struct sn_command sn_cmd_export;
+extern const struct sn_command sn_cmd_config;
 extern const struct sn_command sn_cmd_report;
 extern const struct sn_command sn_cmd_convert;
 extern const struct sn_command sn_cmd_diff;
@@ -17,8 +24,11 @@ extern const struct sn_command sn_cmd_env;
 extern const struct sn_command sn_cmd_completion;
 
 const struct sn_command *const sn_commands[] = {
-    &sn_cmd_ps,   &sn_cmd_check, &sn_cmd_trace, &sn_cmd_report,     &sn_cmd_convert,
-    &sn_cmd_diff, &sn_cmd_dump,  &sn_cmd_env,   &sn_cmd_completion, NULL,
+    &sn_cmd_ps,     &sn_cmd_check,    &sn_cmd_trace,  &sn_cmd_record,
+    &sn_cmd_top,    &sn_cmd_counters, &sn_cmd_events, &sn_cmd_logs,
+    &sn_cmd_export, &sn_cmd_config,   &sn_cmd_report, &sn_cmd_convert,
+    &sn_cmd_diff,   &sn_cmd_dump,     &sn_cmd_env,    &sn_cmd_completion,
+    NULL,
 };
 
 const struct sn_command *sn_command_find(const char *name)

@@ -23,6 +23,7 @@ struct sn_command {
     const struct sn_option *options;
     size_t arguments_size; /* of the struct that the options fill */
     int operand_max;       /* words that are no options */
+    const char *words;     /* those of them that are always the same, for completion; or NULL */
     bool is_offline;       /* works on files only */
     int (*run)(const void *arguments, const struct sn_operands *operands);
 };

@@ -315,14 +315,29 @@ static double largest_of(const struct sonde_change *all)
     return fmax(all->total_before, all->total_after);
 }
 
+static void put_mover(const struct sonde_change *change, const struct scale *scale,
+                      struct sn_buf *to)
+{
+    char text[48];
+    sn_buf_format(to, "%s (%s %s)", change->name,
+                  number(self_change(change) / scale->divisor, true, text), scale->unit);
+}
+
+/* What moved most, and what moved more still against everything: the sum alone would hide it. */
 static void put_cause(const struct sn_diff *diff, double by, const struct scale *scale,
                       struct sn_buf *to)
 {
     struct sonde_change cause;
-    char text[48];
-    if (find_cause(diff, by, &cause))
-        sn_buf_format(to, ", most in %s (%s %s)", cause.name,
-                      number(self_change(&cause) / scale->divisor, true, text), scale->unit);
+    struct sonde_change against;
+    if (!find_cause(diff, by, &cause))
+        return;
+    sn_buf_text(to, ", most in ");
+    put_mover(&cause, scale, to);
+    if (!find_cause(diff, -by, &against) ||
+        fabs(self_change(&against)) <= fmax(fabs(by), fabs(self_change(&cause))))
+        return;
+    sn_buf_text(to, by > 0 ? "; what fell most is " : "; what rose most is ");
+    put_mover(&against, scale, to);
 }
 
 void sn_diff_sentence(const struct sn_diff *diff, struct sn_buf *to)

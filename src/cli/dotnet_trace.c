@@ -148,7 +148,7 @@ static void print_rows(struct row *rows, size_t count)
     (void)putchar('\n');
 }
 
-static int run_ps(const struct sn_net_line *line)
+int sn_dotnet_run_ps(const struct sn_net_line *line)
 {
     (void)line;
     struct sonde_process_list *list = NULL;
@@ -258,7 +258,7 @@ static const struct sn_net_command ps = {
     .name = "ps",
     .path = "ps ",
     .summary = "Lists the .NET processes that can be traced.",
-    .run = run_ps,
+    .run = sn_dotnet_run_ps,
 };
 
 static const struct sn_net_command list_profiles = {

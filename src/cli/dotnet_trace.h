@@ -3,6 +3,7 @@
 #ifndef SN_CLI_DOTNET_TRACE_H
 #define SN_CLI_DOTNET_TRACE_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdlib.h>
@@ -62,14 +63,24 @@ void sn_dotnet_process_read(uint32_t pid, struct sn_dotnet_process *ret_process)
 
 /* These return an exit code, having said what is wrong. */
 
-/* By the kernel's name, as dotnet-trace does; else by the entry assembly's, as it does not. */
-int sn_dotnet_find_by_name(const char *name, uint32_t *ret_pid);
+/* Who is to be attached to, as the options say; NULL or "" for what is not given. */
+struct sn_dotnet_attach {
+    int32_t pid;
+    const char *name;
+    const char *port;
+    const char *router;
+};
 
-/* Who listens at a socket. */
-int sn_dotnet_find_by_socket(const char *path, uint32_t *ret_pid);
+/* Finds the process by its pid or name; *ret_pid is 0 where a port or `has_child` leads to it. One
+ * way to say it must be given, and one only. */
+int sn_dotnet_attach(const struct sn_dotnet_attach *attach, bool has_child, uint32_t *ret_pid);
 
-/* --dsrouter: not offered, or not even known to dotnet-trace. */
-int sn_dotnet_refuse_router(const char *router);
+/* "PATH,connect" names who listens there; "PATH,listen", or the path alone, is where to wait:
+ * *ret_pid stays 0. `path` gets the absolute one. */
+int sn_dotnet_resolve_port(const char *port, struct sn_buf *path, uint32_t *ret_pid);
+
+/* `ps`: lists the processes. */
+int sn_dotnet_run_ps(const struct sn_net_line *line);
 
 /* --- what to collect --- */
 

@@ -30,10 +30,7 @@
 enum buffering { BUFFERING_DROP, BUFFERING_BLOCK };
 
 struct arguments {
-    int32_t pid;
-    const char *name;
-    const char *port;
-    const char *router;
+    struct sn_dotnet_attach attach;
     const char *providers;
     const char *profiles;
     const char *clr_events;
@@ -57,7 +54,8 @@ struct collection {
     char **child;
     uint32_t pid;        /* 0 when a program is launched or waited for */
     const char *process; /* what "Process" shows */
-    struct sn_buf port;  /* the path of one */
+    struct sn_dotnet_process found;
+    struct sn_buf port; /* the path of one */
     struct sn_buf output;
     bool is_quiet;
     bool has_status; /* status lines stand on the terminal */
@@ -77,66 +75,19 @@ static bool has(const char *text)
     return text && *text;
 }
 
-/* "PATH,connect" names who listens there; "PATH,listen", or the path alone, is where to wait. */
-static int resolve_port(struct collection *collection)
-{
-    const char *port = collection->arguments->port;
-    const char *comma = strrchr(port, ',');
-    SN_AUTO(sn_free) char *given = strndup(port, comma ? (size_t)(comma - port) : strlen(port));
-    sn_dotnet_full_path(&collection->port, given ? given : "");
-    const char *path = sn_buf_string(&collection->port);
-    if (comma && strcmp(comma + 1, "connect") == 0)
-        return sn_dotnet_find_by_socket(path, &collection->pid);
-    if (comma && strcmp(comma + 1, "listen") != 0)
-        return sn_dotnet_fail(SN_DOTNET_TRACING, "A port ends with ',connect' or ',listen': %s",
-                              port);
-    return SN_DOTNET_OK;
-}
-
-/* Checks that the process is named in one way only. */
-static int check_attach(const struct arguments *arguments)
-{
-    int ways = (arguments->pid != 0) + has(arguments->name) + has(arguments->port) +
-               has(arguments->router);
-    if (ways == 0)
-        return sn_dotnet_fail(SN_DOTNET_ARGUMENT, "Must specify either --process-id, --name, "
-                                                  "--diagnostic-port, or --dsrouter.");
-    if (arguments->pid < 0)
-        return sn_dotnet_fail(SN_DOTNET_ARGUMENT, "%" PRId32 " is not a valid process ID",
-                              arguments->pid);
-    if (ways > 1)
-        return sn_dotnet_fail(SN_DOTNET_ARGUMENT, "Only one of the --name, --process-id, "
-                                                  "--diagnostic-port, or --dsrouter options may be "
-                                                  "specified.");
-    if (has(arguments->router))
-        return sn_dotnet_refuse_router(arguments->router);
-    return SN_DOTNET_OK;
-}
-
 static int resolve(struct collection *collection)
 {
     const struct arguments *arguments = collection->arguments;
-    if (collection->child) {
-        if (arguments->pid || arguments->name || has(arguments->port))
-            return sn_dotnet_fail(SN_DOTNET_ARGUMENT,
-                                  "None of the --name, --process-id, or --diagnostic-port options "
-                                  "may be specified when launching a child process.");
-        return SN_DOTNET_OK;
-    }
-    if (arguments->show_child_io == SN_NET_ON) {
+    if (!collection->child && arguments->show_child_io == SN_NET_ON) {
         (void)puts("--show-child-io must not be specified when attaching to a process");
         return SN_DOTNET_ARGUMENT;
     }
-    int code = check_attach(arguments);
-    collection->pid = (uint32_t)arguments->pid;
-    if (code == SN_DOTNET_OK && has(arguments->name))
-        code = sn_dotnet_find_by_name(arguments->name, &collection->pid);
-    return code;
+    return sn_dotnet_attach(&arguments->attach, collection->child != NULL, &collection->pid);
 }
 
 static bool waits_at_port(const struct collection *collection)
 {
-    return has(collection->arguments->port) && !collection->pid;
+    return has(collection->arguments->attach.port) && !collection->pid;
 }
 
 /* --- the stopping event --- */
@@ -216,7 +167,7 @@ static void tell_started(void *user, const struct sonde_tracer *tracer)
         return;
     sn_dotnet_process_read(stats.pid, &process);
     (void)fputs("Process        : ", stdout);
-    bool is_found = process.path[0] && !has(collection->arguments->port);
+    bool is_found = process.path[0] && !has(collection->arguments->attach.port);
     sn_terminal_put(stdout, SN_STYLE_NONE, is_found ? process.path : collection->process);
     (void)fputs("\nOutput File    : ", stdout);
     sn_terminal_put(stdout, SN_STYLE_NONE, sn_buf_string(&collection->output));
@@ -422,7 +373,8 @@ static int trace(struct collection *collection, const struct sn_dotnet_session *
 /* A process that is reached through a port is called what the port is called. */
 static int name_port(struct collection *collection)
 {
-    int code = resolve_port(collection);
+    int code = sn_dotnet_resolve_port(collection->arguments->attach.port, &collection->port,
+                                      &collection->pid);
     const char *path = sn_buf_string(&collection->port);
     const char *slash = strrchr(path, '/');
     collection->process = slash ? slash + 1 : path;
@@ -430,10 +382,11 @@ static int name_port(struct collection *collection)
 }
 
 /* What the file is named after, and "Process" shows. */
-static int name_process(struct collection *collection, struct sn_dotnet_process *process)
+static int name_process(struct collection *collection)
 {
+    struct sn_dotnet_process *process = &collection->found;
     collection->process = process->path;
-    if (has(collection->arguments->port))
+    if (has(collection->arguments->attach.port))
         return name_port(collection);
     if (collection->child) {
         collection->process = collection->child[0];
@@ -461,7 +414,6 @@ static void print_waiting(struct collection *collection)
 static int collect(struct collection *collection, struct sn_dotnet_session *session)
 {
     const struct arguments *arguments = collection->arguments;
-    struct sn_dotnet_process process;
     int code = resolve(collection);
     if (code == SN_DOTNET_OK)
         code = choose_session(collection, session);
@@ -470,7 +422,7 @@ static int collect(struct collection *collection, struct sn_dotnet_session *sess
     if (code == SN_DOTNET_OK && collection->child)
         print_command(collection);
     if (code == SN_DOTNET_OK)
-        code = name_process(collection, &process);
+        code = name_process(collection);
     if (code == SN_DOTNET_OK && arguments->buffering == BUFFERING_BLOCK) {
         (void)fputs("The Block buffering mode needs .NET 11 or later in the process.\n", stderr);
         code = SN_DOTNET_SESSION;
@@ -506,7 +458,7 @@ static const struct arguments defaults = {.buffer_mb = 256, .format = SN_DOTNET_
 #define AT(member) offsetof(struct arguments, member)
 
 static const struct sn_net_option options[] = {
-    {"--process-id", "-p", SN_NET_INT, AT(pid), NULL, false, "The process, by its pid."},
+    {"--process-id", "-p", SN_NET_INT, AT(attach.pid), NULL, false, "The process, by its pid."},
     {"--buffersize", NULL, SN_NET_UINT, AT(buffer_mb), NULL, false,
      "The buffer in the process, in megabytes. [default: 256]"},
     {"--output", "-o", SN_NET_TEXT, AT(output), NULL, false,
@@ -522,8 +474,8 @@ static const struct sn_net_option options[] = {
     {"--clrevents", NULL, SN_NET_TEXT, AT(clr_events), NULL, false,
      "The CLR's events, by keyword, joined by '+'."},
     {"--clreventlevel", NULL, SN_NET_TEXT, AT(clr_level), NULL, false, "How verbose those are."},
-    {"--name", "-n", SN_NET_TEXT, AT(name), NULL, false, "The process, by its name."},
-    {"--diagnostic-port", "--dport", SN_NET_TEXT, AT(port), NULL, false,
+    {"--name", "-n", SN_NET_TEXT, AT(attach.name), NULL, false, "The process, by its name."},
+    {"--diagnostic-port", "--dport", SN_NET_TEXT, AT(attach.port), NULL, false,
      "The process, by its diagnostic port: PATH,connect, or one to wait at: PATH[,listen]."},
     {"--show-child-io", NULL, SN_NET_SWITCH, AT(show_child_io), NULL, false,
      "Leave input and output to the launched program."},
@@ -539,7 +491,7 @@ static const struct sn_net_option options[] = {
      "Whether the names of methods are collected at the end."},
     {"--buffering-mode", NULL, SN_NET_CHOICE, AT(buffering), bufferings, false,
      "What the runtime does with a full buffer. [default: Drop]"},
-    {"--dsrouter", NULL, SN_NET_TEXT, AT(router), NULL, false,
+    {"--dsrouter", NULL, SN_NET_TEXT, AT(attach.router), NULL, false,
      "Not offered by sonde: start dotnet-dsrouter yourself and use -p."},
     SN_NET_OPTIONS_END,
 };

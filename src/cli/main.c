@@ -9,6 +9,9 @@
 #include "base/own.h"
 #include "cli/alias.h"
 #include "cli/commands.h"
+#if SONDE_HAS_DWARF
+#include "dwarf/dwarf_lines.h"
+#endif
 
 static void print_overview(FILE *to)
 {
@@ -36,6 +39,37 @@ static void let_pipes_end_it(const struct sn_command *command)
         (void)signal(SIGPIPE, SIG_DFL);
 }
 
+/* The verb that was meant by one that begins like it, or goes on behind it; NULL: none. */
+static const char *find_meant(const char *verb)
+{
+    size_t size = strlen(verb);
+    for (const struct sn_command *const *command = sn_commands; size >= 2 && *command; command++) {
+        const char *name = (*command)->name;
+        size_t length = strlen(name);
+        if (strncmp(name, verb, size < length ? size : length) == 0)
+            return name;
+    }
+    return NULL;
+}
+
+static bool takes_name(const struct sn_command *command)
+{
+    for (const struct sn_option *option = command->options; option->name; option++) {
+        if (strcmp(option->name, "name") == 0)
+            return true;
+    }
+    return false;
+}
+
+static int refuse_operand(const struct sn_command *command, const char *word,
+                          struct sonde_error *err)
+{
+    if (takes_name(command) && word[0] != '-')
+        return sn_fail(err, SONDE_E_ARGUMENT, 0,
+                       "what is '%.64s'? A process is given as -n NAME or -p PID", word);
+    return sn_fail(err, SONDE_E_ARGUMENT, 0, "what is '%.64s'?", word);
+}
+
 static int run_command(const struct sn_command *command, int argc, char **argv)
 {
     let_pipes_end_it(command);
@@ -50,8 +84,7 @@ static int run_command(const struct sn_command *command, int argc, char **argv)
         return SN_EXIT_FAILED;
     int rc = sn_options_parse(command->options, argc, argv, arguments, &operands, &err);
     if (rc == SONDE_OK && operands.count > command->operand_max)
-        rc = sn_fail(&err, SONDE_E_ARGUMENT, 0, "what is '%.64s'?",
-                     operands.words[command->operand_max]);
+        rc = refuse_operand(command, operands.words[command->operand_max], &err);
     if (rc != SONDE_OK) {
         (void)sn_command_fail(&err);
         (void)fprintf(stderr, "usage: sonde %s %s\n", command->name, command->usage);
@@ -69,14 +102,30 @@ static int run_default(void)
 {
     char *none = NULL;
     int code = run_command(sn_command_find("ps"), 0, &none);
-    (void)fputs("\nTry: sonde trace -p PID --duration 30s    sonde check -p PID    sonde --help\n",
+    (void)fputs("\nTry: sonde top    sonde counters    sonde events -p PID    sonde logs -p PID    "
+                "sonde record -d 30s\n"
+                "     sonde trace -p PID --duration 30s    sonde check -p PID    sonde --help\n",
                 stderr);
     return code;
+}
+
+static int refuse_verb(const char *verb)
+{
+    const char *meant = find_meant(verb);
+    (void)fprintf(stderr, "sonde: there is no verb '%s'", verb);
+    if (meant)
+        (void)fprintf(stderr, "; did you mean '%s'?", meant);
+    (void)fputs("\n\n", stderr);
+    print_overview(stderr);
+    return SN_EXIT_USAGE;
 }
 
 int main(int argc, char **argv)
 {
     (void)signal(SIGPIPE, SIG_IGN); /* a peer that goes away is an error to handle, not to die of */
+#if SONDE_HAS_DWARF
+    sonde_set_native_lines(sn_dwarf_lines);
+#endif
     sn_alias_fn *alias = sn_alias_find(argc > 0 ? argv[0] : NULL);
     if (alias)
         return alias(argc, argv);
@@ -97,11 +146,8 @@ int main(int argc, char **argv)
         verb = argv[2];
     }
     const struct sn_command *command = sn_command_find(verb);
-    if (!command) {
-        (void)fprintf(stderr, "sonde: there is no verb '%s'\n\n", verb);
-        print_overview(stderr);
-        return SN_EXIT_USAGE;
-    }
+    if (!command)
+        return refuse_verb(verb);
     if (wants_help) {
         sn_command_help(command, stdout);
         return SN_EXIT_DONE;

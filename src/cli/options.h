@@ -55,7 +55,4 @@ int sn_options_parse(const struct sn_option *options, int argc, char **argv, voi
 
 void sn_options_print(const struct sn_option *options, FILE *to);
 
-bool sn_option_parse_duration(const char *text, uint64_t *ret_ns);
-bool sn_option_parse_bytes(const char *text, uint64_t *ret_bytes);
-
 #endif

@@ -3,13 +3,10 @@
 #include <errno.h>
 #include <inttypes.h>
 #include <poll.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/signalfd.h>
 #include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "base/buf.h"
@@ -19,8 +16,9 @@
 #include "base/own.h"
 #include "base/text.h"
 #include "cli/commands.h"
+#include "cli/file_name.h"
+#include "cli/signals.h"
 #include "cli/terminal.h"
-#include "sonde/process.h"
 
 #define LIVE_EVERY_MS 250
 #define OUTPUT_LIMIT  (1u << 20)
@@ -38,55 +36,18 @@ struct session {
 
 /* --- file names --- */
 
-static void append_safe(struct sn_buf *to, const char *name)
-{
-    for (; *name; name++) {
-        bool is_plain = (*name >= 'a' && *name <= 'z') || (*name >= 'A' && *name <= 'Z') ||
-                        (*name >= '0' && *name <= '9') || strchr("._-+", *name);
-        sn_buf_u8(to, is_plain ? (uint8_t)*name : '_');
-    }
-}
-
-static void append_stamp(struct sn_buf *to)
-{
-    char stamp[32];
-    time_t now = time(NULL);
-    struct tm parts;
-    if (!localtime_r(&now, &parts))
-        parts = (struct tm){.tm_mday = 1};
-    (void)strftime(stamp, sizeof(stamp), "_%Y%m%d_%H%M%S.nettrace", &parts);
-    sn_buf_text(to, stamp);
-}
-
-static void append_name_of(struct sn_buf *to, uint32_t pid)
-{
-    struct sonde_process_list *list = NULL;
-    size_t before = to->size;
-    if (sonde_process_list_new(&list, NULL) == SONDE_OK) {
-        for (size_t i = 0; i < sonde_process_list_count(list); i++) {
-            const struct sonde_process *process = sonde_process_list_get(list, i);
-            if (process->pid == pid)
-                append_safe(to, process->name);
-        }
-    }
-    sonde_process_list_free(list);
-    if (to->size == before)
-        sn_buf_text(to, "trace");
-}
-
 /* FILE as given; several processes each get their pid put in: "a.nettrace" becomes
  * "a.1234.nettrace". */
 static void choose_output(const struct sn_trace_run *run, uint32_t pid, struct sn_buf *to)
 {
     if (!run->output) {
-        const char *slash = run->command ? strrchr(run->command[0], '/') : NULL;
         if (run->command)
-            append_safe(to, slash ? slash + 1 : run->command[0]);
+            sn_file_name_safe(to, run->command[0]);
         else
-            append_name_of(to, pid);
+            sn_file_name_process(to, pid, "trace");
         if (run->pid_count > 1)
             sn_buf_format(to, "_%" PRIu32, pid);
-        append_stamp(to);
+        sn_file_name_stamp(to, ".nettrace");
         return;
     }
     const char *dot = strrchr(run->output, '.');
@@ -102,8 +63,7 @@ static void choose_output(const struct sn_trace_run *run, uint32_t pid, struct s
 static bool has_signal(void *user)
 {
     const struct session *session = user;
-    struct pollfd polled = {.fd = session->signals, .events = POLLIN};
-    return poll(&polled, 1, 0) > 0;
+    return sn_signals_pending(session->signals);
 }
 
 static int start_one(struct session *session, uint32_t pid, struct sonde_error *err)
@@ -196,16 +156,6 @@ static void read_key(struct session *session)
         stop(session);
 }
 
-/* Several that came together, as a terminal and a supervisor may send them, are one request. */
-static bool drain_signals(const struct session *session)
-{
-    struct signalfd_siginfo signal;
-    bool came = false;
-    while (read(session->signals, &signal, sizeof(signal)) > 0)
-        came = true;
-    return came;
-}
-
 static int wait_and_turn(struct session *session, struct sonde_error *err)
 {
     struct pollfd polled[] = {{.fd = sonde_tracer_fd(session->tracer), .events = POLLIN},
@@ -213,7 +163,7 @@ static int wait_and_turn(struct session *session, struct sonde_error *err)
                               {.fd = session->reads_keys ? STDIN_FILENO : -1, .events = POLLIN}};
     if (poll(polled, 3, poll_timeout(session)) < 0 && errno != EINTR)
         return sn_fail_errno(err, "cannot wait for events");
-    if (polled[1].revents && drain_signals(session) && !session->run->ignores_signals) {
+    if (polled[1].revents && sn_signals_drain(session->signals) && !session->run->ignores_signals) {
         session->was_signalled = true;
         stop(session);
     }
@@ -437,20 +387,6 @@ static int finish(const struct session *session)
     return code;
 }
 
-/* SIGINT, SIGTERM and SIGHUP become readable instead of ending us. */
-static int open_signals(struct session *session, struct sonde_error *err)
-{
-    sigset_t set;
-    (void)sigemptyset(&set);
-    (void)sigaddset(&set, SIGINT);
-    (void)sigaddset(&set, SIGTERM);
-    (void)sigaddset(&set, SIGHUP);
-    if (sigprocmask(SIG_BLOCK, &set, NULL) != 0)
-        return sn_fail_errno(err, "cannot block signals");
-    session->signals = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
-    return session->signals < 0 ? sn_fail_errno(err, "cannot watch signals") : SONDE_OK;
-}
-
 static int say_failure(const struct session *session, const struct sonde_error *err)
 {
     const struct sn_trace_run *run = session->run;
@@ -484,7 +420,7 @@ static void stay(struct session *session)
         struct pollfd polled[] = {{.fd = sonde_tracer_fd(session->tracer), .events = POLLIN},
                                   {.fd = session->signals, .events = POLLIN}};
         (void)poll(polled, 2, LIVE_EVERY_MS);
-        if (drain_signals(session))
+        if (sn_signals_drain(session->signals))
             return;
         (void)sonde_tracer_turn(session->tracer, &ignored);
     }
@@ -500,7 +436,8 @@ int sn_trace_run(const struct sn_trace_run *run)
     struct sonde_error err = {0};
     SN_AUTO(sonde_tracer_free) struct sonde_tracer *tracer = NULL;
     struct session session = {.run = run, .signals = -1};
-    if (sonde_tracer_new(&tracer, &err) != SONDE_OK || open_signals(&session, &err) != SONDE_OK)
+    if (sonde_tracer_new(&tracer, &err) != SONDE_OK ||
+        sn_signals_open(&session.signals, &err) != SONDE_OK)
         return say_failure(&session, &err);
     session.tracer = tracer;
     session.reads_keys = run->reads_keys;

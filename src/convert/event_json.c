@@ -6,19 +6,12 @@
 
 #include "base/json.h"
 #include "base/text.h"
+#include "convert/value_text.h"
 #include "model/event.h"
 #include "model/payload.h"
 #include "model/schema.h"
 #include "model/trace_info.h"
 #include "sonde/error.h"
-
-#define NS_PER_SECOND   1000000000u
-#define SECONDS_PER_DAY 86400u
-
-/* 100 ns steps, as FILETIME counts; it starts at 1601-01-01. */
-#define STEPS_PER_SECOND   10000000u
-#define DAYS_1601_TO_1970  134774u
-#define YEAR_10000_IN_DAYS 3067671u /* from 1601-01-01 */
 
 #define ADDRESS_MAX 21u         /* ,"0x0123456789abcdef" with one to spare */
 #define TEXT_LIMIT  (16u << 20) /* of one field; a payload is far smaller */
@@ -40,108 +33,38 @@ void sn_event_json_clock(struct sn_event_json *writer, const struct sn_trace_inf
     writer->start_utc_ns = info->start_utc_ns;
 }
 
-/* --- times --- */
-
-static char *put_digits(char *to, uint32_t value, unsigned count)
-{
-    for (unsigned i = count; i > 0; i--) {
-        to[i - 1] = (char)('0' + value % 10);
-        value /= 10;
-    }
-    return to + count;
-}
-
-/* Days since 1601-01-01 as "YYYY-MM-DD". 1601 begins a cycle of 400 years of the calendar; a year
- * is counted from March here, so that the leap day is its last. */
-static char *put_date(char *to, uint32_t days)
-{
-    uint32_t since_march = days + 306; /* 1600-03-01 */
-    uint32_t cycle = since_march / 146097;
-    uint32_t day = since_march % 146097;
-    uint32_t year = (day - day / 1460 + day / 36524 - day / 146096) / 365;
-    uint32_t day_of_year = day - (365 * year + year / 4 - year / 100);
-    uint32_t month = (5 * day_of_year + 2) / 153; /* 0: March */
-    uint32_t day_of_month = day_of_year - (153 * month + 2) / 5 + 1;
-    uint32_t calendar_month = month < 10 ? month + 3 : month - 9;
-    to = put_digits(to, 1600 + cycle * 400 + year + (calendar_month <= 2), 4);
-    *to++ = '-';
-    to = put_digits(to, calendar_month, 2);
-    *to++ = '-';
-    return put_digits(to, day_of_month, 2);
-}
-
-/* RFC 3339 in UTC; seconds since 1601-01-01, then a fraction of `digits` digits. */
-static void write_time(struct sn_json *json, const char *key, uint64_t seconds, uint32_t fraction,
-                       unsigned digits)
-{
-    char text[40];
-    char *at = put_date(text, (uint32_t)(seconds / SECONDS_PER_DAY));
-    uint32_t second = (uint32_t)(seconds % SECONDS_PER_DAY);
-    *at++ = 'T';
-    at = put_digits(at, second / 3600, 2);
-    *at++ = ':';
-    at = put_digits(at, second / 60 % 60, 2);
-    *at++ = ':';
-    at = put_digits(at, second % 60, 2);
-    *at++ = '.';
-    at = put_digits(at, fraction, digits);
-    *at++ = 'Z';
-    sn_json_bytes(json, key, text, (size_t)(at - text));
-}
+/* --- values --- */
 
 static void write_event_time(const struct sn_event_json *writer, struct sn_json *json,
                              uint64_t time_ns)
 {
+    char text[SN_VALUE_TIME_MAX];
     uint64_t utc_ns = writer->start_utc_ns + (time_ns - writer->start_ns); /* may be before it */
     if (writer->start_utc_ns && time_ns)
-        write_time(json, "time",
-                   utc_ns / NS_PER_SECOND + (uint64_t)DAYS_1601_TO_1970 * SECONDS_PER_DAY,
-                   (uint32_t)(utc_ns % NS_PER_SECOND), 9);
+        sn_json_bytes(json, "time", text, sn_value_utc(text, utc_ns));
 }
 
 /* Years of five digits have no place in RFC 3339: the number itself, then. */
 static void write_file_time(struct sn_json *json, const char *key, uint64_t steps)
 {
-    uint64_t seconds = steps / STEPS_PER_SECOND;
-    if (seconds / SECONDS_PER_DAY >= YEAR_10000_IN_DAYS)
-        sn_json_u64(json, key, steps);
+    char text[SN_VALUE_TIME_MAX];
+    size_t size = sn_value_file_time(text, steps);
+    if (size)
+        sn_json_bytes(json, key, text, size);
     else
-        write_time(json, key, seconds, (uint32_t)(steps % STEPS_PER_SECOND), 7);
-}
-
-/* --- other values --- */
-
-static char *put_hex(char *to, uint64_t value, unsigned digits)
-{
-    for (unsigned i = digits; i > 0; i--)
-        *to++ = "0123456789abcdef"[value >> 4 * (i - 1) & 15u];
-    return to;
-}
-
-static unsigned hex_digits(uint64_t value)
-{
-    return value ? (67u - (unsigned)__builtin_clzll(value)) / 4 : 1;
+        sn_json_u64(json, key, steps);
 }
 
 static void write_hex(struct sn_json *json, const char *key, uint64_t value)
 {
     char text[18] = "0x";
-    const char *end = put_hex(text + 2, value, hex_digits(value));
-    sn_json_bytes(json, key, text, (size_t)(end - text));
+    sn_json_bytes(json, key, text, 2 + sn_value_hex(text + 2, value));
 }
 
-/* The first three parts are little-endian numbers, the rest bytes as they are. */
 static void write_guid(struct sn_json *json, const char *key, const uint8_t *guid)
 {
-    static const uint8_t order[16] = {3, 2, 1, 0, 5, 4, 7, 6, 8, 9, 10, 11, 12, 13, 14, 15};
-    char text[36];
-    char *at = text;
-    for (unsigned i = 0; i < 16; i++) {
-        if (i == 4 || i == 6 || i == 8 || i == 10)
-            *at++ = '-';
-        at = put_hex(at, guid[order[i]], 2);
-    }
-    sn_json_bytes(json, key, text, sizeof(text));
+    char text[SN_VALUE_GUID_MAX];
+    sn_json_bytes(json, key, text, sn_value_guid(text, guid));
 }
 
 static void write_base64(struct sn_event_json *writer, struct sn_json *json, const char *key,
@@ -217,12 +140,15 @@ static bool write_fields(struct sn_event_json *writer, struct sn_json *json,
     struct sn_payload payload;
     struct sn_value value;
     int rc;
+    bool is_inner = sn_schema_is_wrapped(event->schema);
     struct sn_json before = *json;
     size_t size_before = json->out->size;
     sn_payload_start(&payload, event);
     sn_json_object(json, "fields");
-    while ((rc = sn_payload_next(&payload, &value)) == SONDE_OK)
-        write_value(writer, json, &value);
+    while ((rc = sn_payload_next(&payload, &value)) == SONDE_OK) {
+        if (!is_inner || value.depth)
+            write_value(writer, json, &value);
+    }
     if (rc != SONDE_END) {
         *json = before;
         json->out->size = size_before;
@@ -249,11 +175,20 @@ static void write_stack(struct sn_json *json, const struct sn_event *event)
         *to++ = '"';
         *to++ = '0';
         *to++ = 'x';
-        to = put_hex(to, address, hex_digits(address));
+        to += sn_value_hex(to, address);
         *to++ = '"';
     }
     if (start)
         sn_buf_grow(json->out, (size_t)(to - start));
+    sn_json_close(json);
+}
+
+static void write_named_stack(const struct sn_event_owner *owner, struct sn_json *json,
+                              const struct sn_event *event)
+{
+    sn_json_array(json, "stack");
+    for (uint32_t i = 0; i < event->stack_depth; i++)
+        sn_json_text(json, NULL, owner->frame(owner->user, event, i));
     sn_json_close(json);
 }
 
@@ -270,7 +205,7 @@ static void write_head(const struct sn_event_json *writer, struct sn_json *json,
     sn_json_u64(json, "level", schema->level);
     sn_json_u64(json, "opcode", schema->opcode);
     write_hex(json, "keywords", schema->keywords);
-    sn_json_u64(json, "pid", event->pid);
+    sn_json_u64(json, "pid", writer->owner.pid ? writer->owner.pid : event->pid);
     sn_json_u64(json, "tid", event->thread_id);
     if (event->capture_thread_id != event->thread_id)
         sn_json_u64(json, "captureTid", event->capture_thread_id);
@@ -286,12 +221,18 @@ void sn_event_json_write(struct sn_event_json *writer, const struct sn_event *ev
     struct sn_json json = sn_json_to(to);
     sn_json_object(&json, NULL);
     write_head(writer, &json, event);
-    if (!event->schema->has_layout || !write_fields(writer, &json, event)) {
+    /* The runtime declares no layout for events without fields. */
+    bool is_opaque = !event->schema->has_layout && event->payload_size;
+    if (is_opaque || !write_fields(writer, &json, event)) {
         sn_json_bool(&json, "undecoded", true);
         write_base64(writer, &json, "payload", event->payload, event->payload_size);
     }
-    if (event->stack_depth && !writer->no_stacks)
-        write_stack(&json, event);
+    if (event->stack_depth && !writer->no_stacks) {
+        if (writer->owner.frame)
+            write_named_stack(&writer->owner, &json, event);
+        else
+            write_stack(&json, event);
+    }
     sn_json_close(&json);
     sn_buf_u8(to, '\n');
 }

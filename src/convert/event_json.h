@@ -6,15 +6,17 @@
 #include <stdint.h>
 
 #include "base/buf.h"
+#include "convert/event_owner.h"
 
 struct sn_event;
 struct sn_trace_info;
 
 struct sn_event_json {
     bool no_stacks;
-    uint64_t start_ns;     /* the two clocks at the same moment */
-    uint64_t start_utc_ns; /* 0: the stream does not tell */
-    struct sn_buf scratch; /* text on its way from UTF-16 */
+    uint64_t start_ns;           /* the two clocks at the same moment */
+    uint64_t start_utc_ns;       /* 0: the stream does not tell */
+    struct sn_event_owner owner; /* whose the next events are; zero: as they say themselves */
+    struct sn_buf scratch;       /* text on its way from UTF-16 */
 };
 
 void sn_event_json_init(struct sn_event_json *writer, bool no_stacks);

@@ -49,6 +49,35 @@ void sn_label_thread(struct sn_buf *to, const struct sn_profile_thread *thread)
         sn_buf_u8(to, ')');
 }
 
+/* Processes stand at the root: what is above a node is above its parent, too. */
+uint32_t *sn_label_processes(const struct sn_profile *profile)
+{
+    uint32_t *of_nodes = calloc(profile->node_count + 1, sizeof(*of_nodes));
+    uint32_t *of_threads = calloc(profile->thread_count + 1, sizeof(*of_threads));
+    for (size_t i = 0; of_threads && i < profile->thread_count; i++)
+        of_threads[i] = SN_NO_INDEX;
+    for (size_t i = 0; of_nodes && i < profile->node_count; i++) {
+        const struct sn_node *node = &profile->nodes[i];
+        bool is_process =
+            node->frame != SN_NO_INDEX && profile->frames[node->frame].kind == SN_FRAME_PROCESS;
+        uint32_t above = i ? of_nodes[node->parent] : SN_NO_INDEX;
+        of_nodes[i] = is_process ? node->frame : above;
+    }
+    for (size_t i = 0; of_nodes && of_threads && i < profile->row_count; i++)
+        of_threads[profile->rows[i].thread] = of_nodes[profile->rows[i].node];
+    free(of_nodes);
+    return of_threads;
+}
+
+void sn_label_process(struct sn_buf *to, const struct sn_frame *frame, uint32_t pid)
+{
+    char id[24];
+    (void)snprintf(id, sizeof(id), " (%" PRIu32 ")", pid);
+    sn_buf_text(to, frame->name);
+    if (!strstr(frame->name, id)) /* else several are of that name, and it says which */
+        sn_buf_text(to, id);
+}
+
 void sn_label_document(struct sn_buf *to, const struct sn_format_options *options)
 {
     bool has_title = options->title && options->title[0];

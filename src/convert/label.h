@@ -25,6 +25,13 @@ void sn_label_frame_line(struct sn_buf *to, const struct sn_frame *frame,
 /* Appends ".NET TP Worker (5756)", or "thread 5756". */
 void sn_label_thread(struct sn_buf *to, const struct sn_profile_thread *thread);
 
+/* The frame of each thread's process, SN_NO_INDEX where the profile has none: a new array that the
+ * caller frees. NULL without memory. */
+uint32_t *sn_label_processes(const struct sn_profile *profile);
+
+/* Appends "shop (5730)": the process of that frame and with that pid. */
+void sn_label_process(struct sn_buf *to, const struct sn_frame *frame, uint32_t pid);
+
 /* Appends "shop.nettrace: wall time": as much of it as there is. */
 void sn_label_document(struct sn_buf *to, const struct sn_format_options *options);
 

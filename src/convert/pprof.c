@@ -8,6 +8,7 @@
 
 #include "base/array.h"
 #include "base/err.h"
+#include "base/protobuf.h"
 #include "base/stream.h"
 #include "base/table.h"
 #include "base/text.h"
@@ -95,32 +96,17 @@ static void settle(struct writer *writer)
         compress_plain(writer, Z_NO_FLUSH);
 }
 
-/* --- protobuf: a key is the field's number and how its value is laid out --- */
-
-static void put_varint(struct sn_buf *to, unsigned field, uint64_t value)
-{
-    if (!value)
-        return; /* the default is left out */
-    sn_buf_varuint(to, field << 3);
-    sn_buf_varuint(to, value);
-}
-
-static void put_bytes(struct sn_buf *to, unsigned field, const void *bytes, size_t size)
-{
-    sn_buf_varuint(to, field << 3 | 2u);
-    sn_buf_varuint(to, size);
-    sn_buf_append(to, bytes, size);
-}
+/* --- messages --- */
 
 static void put_inner(struct writer *writer, unsigned field)
 {
-    put_bytes(&writer->message, field, writer->inner.bytes, writer->inner.size);
+    sn_protobuf_bytes(&writer->message, field, writer->inner.bytes, writer->inner.size);
     sn_buf_clear(&writer->inner);
 }
 
 static void put_message(struct writer *writer, enum profile_field field)
 {
-    put_bytes(&writer->plain, field, writer->message.bytes, writer->message.size);
+    sn_protobuf_bytes(&writer->plain, field, writer->message.bytes, writer->message.size);
     sn_buf_clear(&writer->message);
     settle(writer);
 }
@@ -135,7 +121,7 @@ static void put_string(struct writer *writer, const char *text)
         length = sn_text_decode(text, left, &point, &is_valid);
         sn_buf_append(valid, is_valid ? text : "\xEF\xBF\xBD", is_valid ? length : 3);
     }
-    put_bytes(&writer->plain, STRING_TABLE, valid->bytes, valid->size);
+    sn_protobuf_bytes(&writer->plain, STRING_TABLE, valid->bytes, valid->size);
     sn_buf_clear(valid);
     settle(writer);
 }
@@ -215,8 +201,9 @@ static void write_value_types(struct writer *writer)
     const struct sn_profile *profile = writer->profile;
     for (size_t i = 0; i < writer->column_count; i++) {
         size_t column = writer->columns[i];
-        put_varint(&writer->message, 1, column_string(column));
-        put_varint(&writer->message, 2, UNIT_COUNT + (uint64_t)profile->columns[column].unit);
+        sn_protobuf_varint(&writer->message, 1, column_string(column));
+        sn_protobuf_varint(&writer->message, 2,
+                           UNIT_COUNT + (uint64_t)profile->columns[column].unit);
         put_message(writer, SAMPLE_TYPE);
     }
 }
@@ -231,11 +218,11 @@ static uint64_t hash_of(const char *text)
 
 static void write_mapping(struct writer *writer, uint64_t id)
 {
-    put_varint(&writer->message, 1, id);
-    put_varint(&writer->message, 5, module_string(writer, id - 1));
-    put_varint(&writer->message, 7, 1); /* has functions: nothing is left to look up */
-    put_varint(&writer->message, 8, 1); /* and file names, */
-    put_varint(&writer->message, 9, 1); /* and lines, as far as they are known */
+    sn_protobuf_varint(&writer->message, 1, id);
+    sn_protobuf_varint(&writer->message, 5, module_string(writer, id - 1));
+    sn_protobuf_varint(&writer->message, 7, 1); /* has functions: nothing is left to look up */
+    sn_protobuf_varint(&writer->message, 8, 1); /* and file names, */
+    sn_protobuf_varint(&writer->message, 9, 1); /* and lines, as far as they are known */
     put_message(writer, MAPPING);
 }
 
@@ -265,15 +252,15 @@ static void write_frame(struct writer *writer, uint64_t index)
     const struct sn_frame *frame = &writer->profile->frames[index];
     uint64_t mapping = mapping_of(writer, frame->module);
     uint64_t string = frame_string(writer, index);
-    put_varint(&writer->message, 1, index + 1);
-    put_varint(&writer->message, 2, string);
-    put_varint(&writer->message, 3, string + 1);
-    put_varint(&writer->message, 4, frame->file ? string + 2 : EMPTY);
+    sn_protobuf_varint(&writer->message, 1, index + 1);
+    sn_protobuf_varint(&writer->message, 2, string);
+    sn_protobuf_varint(&writer->message, 3, string + 1);
+    sn_protobuf_varint(&writer->message, 4, frame->file ? string + 2 : EMPTY);
     put_message(writer, FUNCTION);
-    put_varint(&writer->inner, 1, index + 1);
-    put_varint(&writer->inner, 2, frame->line);
-    put_varint(&writer->message, 1, index + 1);
-    put_varint(&writer->message, 2, mapping);
+    sn_protobuf_varint(&writer->inner, 1, index + 1);
+    sn_protobuf_varint(&writer->inner, 2, frame->line);
+    sn_protobuf_varint(&writer->message, 1, index + 1);
+    sn_protobuf_varint(&writer->message, 2, mapping);
     put_inner(writer, 4);
     put_message(writer, LOCATION);
 }
@@ -282,20 +269,20 @@ static void write_frame(struct writer *writer, uint64_t index)
 static void write_stackless(struct writer *writer)
 {
     uint64_t id = writer->profile->frame_count + 1;
-    put_varint(&writer->message, 1, id);
-    put_varint(&writer->message, 2, NO_STACK);
+    sn_protobuf_varint(&writer->message, 1, id);
+    sn_protobuf_varint(&writer->message, 2, NO_STACK);
     put_message(writer, FUNCTION);
-    put_varint(&writer->inner, 1, id);
-    put_varint(&writer->message, 1, id);
+    sn_protobuf_varint(&writer->inner, 1, id);
+    sn_protobuf_varint(&writer->message, 1, id);
     put_inner(writer, 4);
     put_message(writer, LOCATION);
 }
 
 static void put_label(struct writer *writer, uint64_t key, uint64_t string, uint64_t number)
 {
-    put_varint(&writer->inner, 1, key);
-    put_varint(&writer->inner, 2, string);
-    put_varint(&writer->inner, 3, number);
+    sn_protobuf_varint(&writer->inner, 1, key);
+    sn_protobuf_varint(&writer->inner, 2, string);
+    sn_protobuf_varint(&writer->inner, 3, number);
     put_inner(writer, 3);
 }
 
@@ -355,10 +342,11 @@ static void write_document(struct writer *writer)
     const struct sn_profile *profile = writer->profile;
     choose_columns(writer);
     write_value_types(writer);
-    put_varint(&writer->plain, TIME_NANOS, profile->start_utc_ns);
-    put_varint(&writer->plain, DURATION_NANOS, profile->end_ns - profile->start_ns);
-    put_varint(&writer->plain, COMMENT, NOTE);
-    put_varint(&writer->plain, DEFAULT_SAMPLE_TYPE, column_string((size_t)writer->options->column));
+    sn_protobuf_varint(&writer->plain, TIME_NANOS, profile->start_utc_ns);
+    sn_protobuf_varint(&writer->plain, DURATION_NANOS, profile->end_ns - profile->start_ns);
+    sn_protobuf_varint(&writer->plain, COMMENT, NOTE);
+    sn_protobuf_varint(&writer->plain, DEFAULT_SAMPLE_TYPE,
+                       column_string((size_t)writer->options->column));
     write_strings(writer);
     for (size_t i = 0; i < profile->frame_count; i++)
         write_frame(writer, i);

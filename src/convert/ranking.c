@@ -8,6 +8,7 @@
 #include "base/pattern.h"
 #include "base/table.h"
 #include "base/text.h"
+#include "convert/sites.h"
 #include "model/profile.h"
 
 void sn_ranking_done(struct sn_ranking *ranking)
@@ -150,6 +151,10 @@ static struct sn_frame_sum *group_sums(const struct sn_profile *profile,
         if (by == i && !is_repeat[i])
             sums[groups->of[profile->nodes[i].frame]].total += totals[i];
     }
+    for (size_t i = 0; sums && i < profile->frame_count; i++) { /* a process is no method */
+        if (profile->frames[i].kind == SN_FRAME_PROCESS)
+            sums[groups->of[i]].total = sums[groups->of[i]].self;
+    }
     return sums;
 }
 
@@ -166,8 +171,12 @@ static void rank_sums(struct sn_ranking *ranking, const struct groups *groups,
 
 /* --- methods --- */
 
+typedef void change_fn(struct sn_frame_sum *sums, const struct groups *groups,
+                       const struct sn_profile *profile, int column);
+
+/* `change`: of the sums before they are ranked; may be NULL. */
 static void rank_methods(struct sn_ranking *ranking, const struct sn_profile *profile, int column,
-                         int (*order)(const void *, const void *))
+                         int (*order)(const void *, const void *), change_fn *change)
 {
     *ranking = (struct sn_ranking){.whole = sn_profile_total(profile, column, SN_NO_INDEX)};
     SN_AUTO(groups_done) struct groups groups = {0};
@@ -176,18 +185,135 @@ static void rank_methods(struct sn_ranking *ranking, const struct sn_profile *pr
     SN_AUTO(sn_free) struct sn_frame_sum *sums = group_sums(profile, &groups, column);
     if (!sums)
         return;
+    if (change)
+        change(sums, &groups, profile, column);
     rank_sums(ranking, &groups, sums);
     put_in_order(ranking, order);
 }
 
 void sn_ranking_methods(struct sn_ranking *ranking, const struct sn_profile *profile, int column)
 {
-    rank_methods(ranking, profile, column, by_self);
+    rank_methods(ranking, profile, column, by_self, NULL);
+}
+
+/* Moves what a node has itself to the code that waits there. */
+static void move_to_sites(struct sn_frame_sum *sums, const struct groups *groups,
+                          const struct sn_profile *profile, int column)
+{
+    SN_AUTO(sn_sites_done) struct sn_sites sites = {0};
+    sn_sites_find_all(&sites, profile, column);
+    for (size_t i = 0; sites.choices && i < profile->row_count; i++) {
+        const struct sn_row *row = &profile->rows[i];
+        const struct sn_frame *frame = sn_sites_frame(&sites, profile, row->node);
+        if (!frame)
+            continue;
+        uint64_t value = row->values[column];
+        sums[groups->of[profile->nodes[spender(profile, row->node)].frame]].self -= value;
+        sums[groups->of[frame - profile->frames]].self += value;
+    }
+}
+
+void sn_ranking_waits(struct sn_ranking *ranking, const struct sn_profile *profile, int column)
+{
+    rank_methods(ranking, profile, column, by_self, move_to_sites);
 }
 
 void sn_ranking_inclusive(struct sn_ranking *ranking, const struct sn_profile *profile, int column)
 {
-    rank_methods(ranking, profile, column, by_total);
+    rank_methods(ranking, profile, column, by_total, NULL);
+}
+
+/* --- the method to name first --- */
+
+#define NEARLY_ALL 80u  /* percent */
+#define STEP_MAX   256u /* callers passed by */
+
+/* What of a column lies at or below a method, seen from the methods in it. */
+struct descent {
+    const struct sn_profile *profile;
+    struct groups groups;
+    uint64_t *totals;    /* one a node */
+    bool *is_repeat;     /* one a node */
+    bool *is_below;      /* one a node: the present method is above it */
+    bool *is_passed;     /* one a group */
+    uint64_t *of_groups; /* one a group */
+};
+
+static void descent_done_auto(struct descent *descent)
+{
+    groups_done_auto(&descent->groups);
+    free(descent->totals);
+    free(descent->is_repeat);
+    free(descent->is_below);
+    free(descent->is_passed);
+    free(descent->of_groups);
+}
+
+static bool descent_init(struct descent *descent, const struct sn_profile *profile, int column)
+{
+    uint64_t *self = NULL;
+    descent->profile = profile;
+    if (!groups_find(&descent->groups, profile))
+        return false;
+    descent->totals = sn_profile_node_totals(profile, column, SN_NO_INDEX, &self);
+    free(self);
+    descent->is_repeat = sn_profile_repeats(profile, descent->groups.of);
+    descent->is_below = calloc(profile->node_count + 1, sizeof(*descent->is_below));
+    descent->is_passed = calloc(profile->frame_count + 1, sizeof(*descent->is_passed));
+    descent->of_groups = calloc(profile->frame_count + 1, sizeof(*descent->of_groups));
+    return descent->totals && descent->is_repeat && descent->is_below && descent->is_passed &&
+           descent->of_groups;
+}
+
+static bool is_own(const struct sn_frame *frame)
+{
+    return frame->kind == SN_FRAME_MANAGED && !frame->is_framework;
+}
+
+/* Sums what own methods hold below `above` (SN_NO_INDEX: anywhere); the largest, or SN_NO_INDEX. */
+static uint32_t largest_below(struct descent *descent, uint32_t above)
+{
+    const struct sn_profile *profile = descent->profile;
+    uint32_t largest = SN_NO_INDEX;
+    memset(descent->of_groups, 0, descent->groups.count * sizeof(*descent->of_groups));
+    descent->is_below[0] = above == SN_NO_INDEX;
+    for (uint32_t i = 1; i < profile->node_count; i++) {
+        uint32_t group = descent->groups.of[profile->nodes[i].frame];
+        bool is_inside = descent->is_below[profile->nodes[i].parent];
+        descent->is_below[i] = is_inside || group == above;
+        if (!is_inside || descent->is_repeat[i] || descent->is_passed[group] ||
+            !is_own(&profile->frames[profile->nodes[i].frame]))
+            continue;
+        descent->of_groups[group] += descent->totals[i];
+        if (largest == SN_NO_INDEX || descent->of_groups[group] > descent->of_groups[largest])
+            largest = group;
+    }
+    return largest;
+}
+
+bool sn_ranking_own(struct sn_ranked *ret_method, const struct sn_profile *profile, int column)
+{
+    SN_AUTO(descent_done) struct descent descent = {0};
+    if (!descent_init(&descent, profile, column))
+        return false;
+    uint32_t found = largest_below(&descent, SN_NO_INDEX);
+    for (unsigned i = 0; found != SN_NO_INDEX && i < STEP_MAX; i++) {
+        uint64_t total = descent.of_groups[found];
+        descent.is_passed[found] = true;
+        uint32_t next = largest_below(&descent, found);
+        if (next == SN_NO_INDEX || descent.of_groups[next] < total / 100 * NEARLY_ALL)
+            break;
+        found = next;
+    }
+    SN_AUTO(sn_free)
+    struct sn_frame_sum *sums =
+        found == SN_NO_INDEX ? NULL : group_sums(profile, &descent.groups, column);
+    if (!sums || !sums[found].total)
+        return false;
+    const struct sn_frame *frame = descent.groups.list[found].frame;
+    *ret_method = (struct sn_ranked){
+        .name = frame->name, .frame = frame, .self = sums[found].self, .total = sums[found].total};
+    return true;
 }
 
 /* --- modules, namespaces --- */
@@ -207,6 +333,8 @@ static const char *family_of(const struct sn_frame *frame,
                              const char *(*name_of)(const struct sn_frame *))
 {
     const char *name = name_of(frame);
+    if (frame->kind == SN_FRAME_PROCESS) /* what it has itself had no stack */
+        return "[no stack]";
     return name[0] || frame->kind == SN_FRAME_MANAGED ? name : frame->name;
 }
 

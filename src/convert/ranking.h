@@ -2,6 +2,7 @@
 #ifndef SN_RANKING_H
 #define SN_RANKING_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -33,8 +34,16 @@ static inline void sn_ranking_done_auto(struct sn_ranking *ranking)
 /* Methods, by what they spent themselves. */
 void sn_ranking_methods(struct sn_ranking *ranking, const struct sn_profile *profile, int column);
 
+/* The same of waits, each of them told of the code that waits (sn_sites_frame): in the function
+ * that it waits in, of the kernel, all are alike. */
+void sn_ranking_waits(struct sn_ranking *ranking, const struct sn_profile *profile, int column);
+
 /* Methods, by what they and everything they called spent. */
 void sn_ranking_inclusive(struct sn_ranking *ranking, const struct sn_profile *profile, int column);
+
+/* The program's own method below which most of it is: the deepest that still holds nearly all of
+ * what its callers do. False: there is none. */
+bool sn_ranking_own(struct sn_ranked *ret_method, const struct sn_profile *profile, int column);
 
 /* By module, by namespace, what spent most itself first. A stack that passes through one twice
  * counts once. */

@@ -9,6 +9,7 @@
 #include "base/text.h"
 #include "convert/html_page.h"
 #include "convert/html_text.h"
+#include "convert/machine_facts.h"
 #include "convert/report_html_sections.h"
 #include "convert/report_show.h"
 #include "convert/report_text.h"
@@ -70,7 +71,37 @@ static bool has_tasks(const struct sn_report *report)
     return report->tasks.event_count != 0;
 }
 
+static bool has_processes(const struct sn_report *report)
+{
+    return report->machine.count != 0;
+}
+
+static bool has_off_cpu(const struct sn_report *report)
+{
+    return report->off_cpu.event_count != 0;
+}
+
+static bool has_run_queue(const struct sn_report *report)
+{
+    return report->run_queue.event_count != 0;
+}
+
+static bool has_syscalls(const struct sn_report *report)
+{
+    return report->syscalls.event_count != 0;
+}
+
+static bool has_suspension(const struct sn_report *report)
+{
+    return report->suspension.event_count || report->suspension.gc_cpu_ns;
+}
+
 static const struct section sections[] = {
+    {"processes", "Processes", has_processes, sn_report_html_processes},
+    {"off-cpu", "Off CPU", has_off_cpu, sn_report_html_off_cpu},
+    {"run-queue", "Waiting for a CPU", has_run_queue, sn_report_html_run_queue},
+    {"syscalls", "System calls", has_syscalls, sn_report_html_syscalls},
+    {"suspension", "Time lost to collections", has_suspension, sn_report_html_suspension},
     {"requests", "Requests", has_requests, sn_report_html_requests},
     {"gc", "Garbage collection", has_gc, sn_report_html_gc},
     {"allocations", "Allocations", has_allocations, sn_report_html_allocations},
@@ -127,10 +158,19 @@ static void write_cpu_facts(struct sn_buf *out, const struct sn_report *report)
     sn_html_fact_ns(out, "CPU time", report->cpu_ns);
     sn_html_fact_text(out, "of one core",
                       sn_text_share(report->cpu_ns, report->duration_ns, share));
+    if (report->cpu_truth == SN_CPU_SAMPLED)
+        sn_html_fact_text(out, "in the kernel",
+                          sn_text_share(report->machine.kernel_ns, report->cpu_ns, share));
     if (report->unseen_cpu_ns)
-        sn_html_fact_ns(out, "of that, the runtime's own", report->unseen_cpu_ns);
+        sn_html_fact_ns(out, "runtime's own threads", report->unseen_cpu_ns);
     if (report->tracing_cpu_ns)
-        sn_html_fact_ns(out, "tracing cost besides", report->tracing_cpu_ns);
+        sn_html_fact_ns(out,
+                        report->cpu_truth == SN_CPU_SAMPLED ? "tracing" : "tracing cost besides",
+                        report->tracing_cpu_ns);
+    if (has_off_cpu(report))
+        sn_html_fact_ns(out, "threads waited", report->off_cpu.ns);
+    if (has_run_queue(report))
+        sn_html_fact_ns(out, "waited for a CPU", report->run_queue.ns);
 }
 
 static void write_facts(struct sn_stream *stream, const struct sn_report_show *show)
@@ -140,7 +180,7 @@ static void write_facts(struct sn_stream *stream, const struct sn_report_show *s
     char share[16];
     sn_html_facts_begin(out);
     sn_html_fact_ns(out, "duration", report->duration_ns);
-    if (report->cpu_truth == SN_CPU_KNOWN)
+    if (sn_report_has_cpu(report))
         write_cpu_facts(out, report);
     if (has_gc(report))
         sn_html_fact_text(out, "paused by GC",
@@ -164,9 +204,16 @@ static void write_notes(struct sn_stream *stream, const struct sn_report_show *s
         sn_html_page_note(stream,
                           report->cpu_note ? report->cpu_note : "the CPU record is unusable");
     if (show->file->lost_count)
-        sn_html_page_note(stream,
-                          "The runtime lost events while it was traced: all numbers here are "
-                          "too small.");
+        sn_html_page_note(stream, report->machine.has_lost_much
+                                      ? "The kernel had no room for many of its records: shares "
+                                        "hold, sums are too small."
+                                  : report->machine.is_machine
+                                      ? "The kernel or a runtime had no room for some events: "
+                                        "numbers here are too small."
+                                      : "The runtime lost events while it was traced: all numbers "
+                                        "here are too small.");
+    if (report->machine.is_machine && !show->file->event_count)
+        sn_html_page_note(stream, "Nothing was recorded: no process that was asked for was there.");
     if (show->file->damage_count)
         sn_html_page_note(stream, "Parts of the file are damaged; this is what could be read.");
     if (show->file->is_cut)
@@ -177,7 +224,9 @@ static void write_headline(struct sn_stream *stream, const struct sn_report_show
 {
     SN_AUTO(sn_buf_done) struct sn_buf subtitle = sn_buf_with_limit(SUBTITLE_LIMIT);
     char text[32];
-    if (show->file->pid)
+    if (show->report->machine.is_machine)
+        sn_buf_format(&subtitle, "%s; ", sn_machine_count(&show->report->machine, (char[96]){0}));
+    else if (show->file->pid)
         sn_buf_format(&subtitle, "process %u, ", show->file->pid);
     if (show->file->start_utc_ns)
         sn_buf_format(&subtitle, "%s, ", sn_clock_rfc3339(show->file->start_utc_ns, text));
@@ -194,15 +243,19 @@ static void write_flame(struct sn_stream *stream, const struct sn_report_show *s
 {
     const struct sn_report *report = show->report;
     const struct sn_html_profile all[] = {
-        {.profile = report->samples, .column = report->cpu_truth == SN_CPU_KNOWN ? 0 : 1},
+        {.profile = report->samples, .column = sn_report_has_cpu(report) ? 0 : 1},
         {.profile = report->allocations.profile,
          .labels = {"Allocated bytes", "Allocation samples"}},
         {.profile = report->exceptions.profile,
          .labels = {"Exceptions", "Exceptions, time to catch"}},
+        {.profile = report->off_cpu.profile, .labels = {"Off CPU, by reason", "Switches"}},
+        {.profile = report->syscalls.profile,
+         .labels = {"System calls, time", "System calls, count"}},
         {.profile = report->contention.profile,
          .labels = {"Lock waits, time", "Lock waits, count"}},
     };
-    static const char *const names[] = {"methods", "allocations", "exceptions", "contention"};
+    static const char *const names[] = {"methods", "allocations", "exceptions",
+                                        "off-cpu", "syscalls",    "contention"};
     struct sn_html_profile shown[sizeof(all) / sizeof(*all)];
     size_t count = 0;
     for (size_t i = 0; i < sizeof(all) / sizeof(*all); i++) {

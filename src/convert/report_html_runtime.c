@@ -37,9 +37,13 @@ void sn_report_html_threads(const struct sn_html_report *page)
     sn_html_table_begin(out, headings);
     for (size_t i = 0; i < report->thread_count && i < page->row_count; i++) {
         const struct sn_thread_time *thread = &report->threads[i];
-        sn_html_row(out, thread->name && thread->name[0] ? thread->name : "(no name)");
+        const char *name = thread->name && thread->name[0] ? thread->name : "(no name)";
+        if (thread->process[0])
+            sn_html_row_with(out, name, thread->process);
+        else
+            sn_html_row(out, name);
         sn_buf_format(out, "<td>%llu", (unsigned long long)thread->thread_id);
-        if (report->cpu_truth == SN_CPU_KNOWN) {
+        if (sn_report_has_cpu(report)) {
             sn_html_cell_ns(out, thread->cpu_ns);
             sn_html_cell_share(out, thread->cpu_ns, all);
         } else {

@@ -25,6 +25,11 @@ void sn_report_html_jit(const struct sn_html_report *page);
 void sn_report_html_pool(const struct sn_html_report *page);
 void sn_report_html_requests(const struct sn_html_report *page);
 void sn_report_html_tasks(const struct sn_html_report *page);
+void sn_report_html_processes(const struct sn_html_report *page);
+void sn_report_html_off_cpu(const struct sn_html_report *page);
+void sn_report_html_run_queue(const struct sn_html_report *page);
+void sn_report_html_syscalls(const struct sn_html_report *page);
+void sn_report_html_suspension(const struct sn_html_report *page);
 
 /* Facts p50, p90, p99 and the longest, inside a list of facts. */
 void sn_report_html_percentiles(const struct sn_html_report *page, const struct sn_series *series);

@@ -77,7 +77,8 @@ void sn_report_json_events(struct sn_json *json, const struct sn_report_show *sh
 
 static void write_frame(struct sn_json *json, const struct sn_frame *frame)
 {
-    static const char *const kinds[] = {"managed", "native", "runtime", "type", "kernel"};
+    static const char *const kinds[] = {"managed", "native", "runtime",
+                                        "type",    "kernel", "process"};
     sn_json_text(json, "fullName", frame->full_name);
     sn_json_text(json, "module", frame->module);
     sn_json_text(json, "namespace", frame->name_space);
@@ -142,7 +143,8 @@ static void write_view(struct sn_json *json, const struct sn_show_view *view, si
     sn_json_text(json, "unit", units[view->profile->columns[view->column].unit]);
     sn_json_u64(json, "total", sn_profile_total(view->profile, view->column, SN_NO_INDEX));
     sn_json_u64(json, "dropped", view->profile->dropped_count);
-    write_list(json, "bySelf", view, most, sn_ranking_methods);
+    write_list(json, "bySelf", view, most,
+               view->is_of_waits ? sn_ranking_waits : sn_ranking_methods);
     write_list(json, "byTotal", view, most, sn_ranking_inclusive);
     write_list(json, "modules", view, most, sn_ranking_modules);
     write_list(json, "namespaces", view, most, sn_ranking_namespaces);
@@ -156,6 +158,7 @@ static const char *truth_name(enum sn_cpu_truth truth)
     case SN_CPU_KNOWN: return "known";
     case SN_CPU_NO_RECORD: return "no record";
     case SN_CPU_BAD_RECORD: return "bad record";
+    case SN_CPU_SAMPLED: return "sampled by the kernel";
     default: return "no samples";
     }
 }
@@ -166,7 +169,7 @@ void sn_report_json_profiles(struct sn_json *json, const struct sn_report_show *
     sn_json_object(json, "cpu");
     sn_json_text(json, "truth", truth_name(report->cpu_truth));
     sn_json_text(json, "note", report->cpu_note);
-    if (report->cpu_truth == SN_CPU_KNOWN) {
+    if (sn_report_has_cpu(report)) {
         sn_json_u64(json, "ns", report->cpu_ns);
         sn_json_u64(json, "tracingNs", report->tracing_cpu_ns);
         sn_json_u64(json, "unsampledNs", report->unseen_cpu_ns);
@@ -207,7 +210,11 @@ void sn_report_json_threads(struct sn_json *json, const struct sn_report_show *s
         sn_json_object(json, NULL);
         sn_json_u64(json, "id", thread->thread_id);
         sn_json_text(json, "name", thread->name);
-        if (report->cpu_truth == SN_CPU_KNOWN)
+        if (report->machine.is_machine) {
+            sn_json_u64(json, "pid", thread->pid);
+            sn_json_text(json, "process", thread->process);
+        }
+        if (sn_report_has_cpu(report))
             sn_json_u64(json, "cpuNs", thread->cpu_ns);
         sn_json_u64(json, "wallNs", thread->wall_ns);
         sn_json_u64(json, "samples", thread->sample_count);

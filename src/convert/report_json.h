@@ -14,5 +14,10 @@ void sn_report_json_jit(struct sn_json *json, const struct sn_report *report);
 void sn_report_json_pool(struct sn_json *json, const struct sn_report *report);
 void sn_report_json_requests(struct sn_json *json, const struct sn_report *report);
 void sn_report_json_tasks(struct sn_json *json, const struct sn_report *report);
+void sn_report_json_processes(struct sn_json *json, const struct sn_report *report);
+void sn_report_json_off_cpu(struct sn_json *json, const struct sn_report *report);
+void sn_report_json_run_queue(struct sn_json *json, const struct sn_report *report);
+void sn_report_json_syscalls(struct sn_json *json, const struct sn_report *report);
+void sn_report_json_suspension(struct sn_json *json, const struct sn_report *report);
 
 #endif

@@ -6,12 +6,17 @@
 
 const struct sn_report_section sn_report_sections[] = {
     {"file", false, true, NULL, NULL, sn_report_text_file, sn_report_json_file},
+    {"processes", false, false, sn_report_text_processes, sn_report_json_processes, NULL, NULL},
     {"methods", false, false, NULL, NULL, sn_report_text_methods, sn_report_json_profiles},
     {"callers", true, true, NULL, NULL, sn_report_text_neighbours, sn_report_json_neighbours},
     {"tree", true, true, NULL, NULL, sn_report_text_tree, sn_report_json_tree},
     {"threads", false, true, NULL, NULL, sn_report_text_threads, sn_report_json_threads},
     {"modules", true, true, NULL, NULL, sn_report_text_modules, NULL},
     {"namespaces", true, true, NULL, NULL, sn_report_text_namespaces, NULL},
+    {"off-cpu", false, false, sn_report_text_off_cpu, sn_report_json_off_cpu, NULL, NULL},
+    {"run-queue", false, false, sn_report_text_run_queue, sn_report_json_run_queue, NULL, NULL},
+    {"syscalls", false, false, sn_report_text_syscalls, sn_report_json_syscalls, NULL, NULL},
+    {"suspension", false, false, sn_report_text_suspension, sn_report_json_suspension, NULL, NULL},
     {"gc", false, false, sn_report_text_gc, sn_report_json_gc, NULL, NULL},
     {"exceptions", false, false, sn_report_text_exceptions, sn_report_json_exceptions, NULL, NULL},
     {"allocations", false, false, sn_report_text_allocations, sn_report_json_allocations, NULL,

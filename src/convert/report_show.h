@@ -22,6 +22,7 @@ struct sn_show_view {
     const char *title; /* "CPU time" */
     const struct sn_profile *profile;
     int column;
+    bool is_of_waits; /* by switches, whose stacks end in the kernel */
 };
 
 /* All borrowed. */

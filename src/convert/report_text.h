@@ -61,6 +61,13 @@ void sn_text_right_share(struct sn_text_report *page, uint64_t part, uint64_t wh
 /* A name to the end of the line, its beginning cut away if it is too long. */
 void sn_text_rest(struct sn_text_report *page, enum sn_style style, const char *text);
 
+/* A thread to the end of the line, aligned: number, name, and of which process. */
+void sn_text_thread(struct sn_text_report *page, uint64_t thread_id, const char *name,
+                    const char *process);
+
+/* "%*sand 1,234 more processes (--count)" when not all of `count` are shown, at a column. */
+void sn_text_more(struct sn_text_report *page, size_t count, unsigned column, const char *what);
+
 /* A sentence to the end of the line, its end cut away. */
 void sn_text_rest_start(struct sn_text_report *page, enum sn_style style, const char *text);
 
@@ -82,5 +89,10 @@ void sn_report_text_jit(struct sn_text_report *page, const struct sn_report *rep
 void sn_report_text_pool(struct sn_text_report *page, const struct sn_report *report);
 void sn_report_text_requests(struct sn_text_report *page, const struct sn_report *report);
 void sn_report_text_tasks(struct sn_text_report *page, const struct sn_report *report);
+void sn_report_text_processes(struct sn_text_report *page, const struct sn_report *report);
+void sn_report_text_off_cpu(struct sn_text_report *page, const struct sn_report *report);
+void sn_report_text_run_queue(struct sn_text_report *page, const struct sn_report *report);
+void sn_report_text_syscalls(struct sn_text_report *page, const struct sn_report *report);
+void sn_report_text_suspension(struct sn_text_report *page, const struct sn_report *report);
 
 #endif

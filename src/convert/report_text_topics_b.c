@@ -132,18 +132,20 @@ static void put_jit_headline(struct sn_text_report *page, const struct sn_jit_re
 static void put_tiers(struct sn_text_report *page, const struct sn_jit_report *jit)
 {
     static const char *const titles[] = {"LOADED", "TIME", "CODE", NULL};
+    static const char *const untimed[] = {"LOADED", "CODE", NULL};
     uint64_t loaded = 0;
     for (uint32_t tier = 0; tier < SN_TIERS; tier++)
         loaded += jit->by_tier[tier];
     if (!loaded)
         return;
-    put_titles(page, titles, 10, "TIER");
+    put_titles(page, jit->timed_count ? titles : untimed, 10, "TIER");
     for (uint32_t tier = 0; tier < SN_TIERS; tier++) {
         if (!jit->by_tier[tier])
             continue;
         sn_text_words(page, SN_STYLE_NONE, INDENT);
         sn_text_right_count(page, jit->by_tier[tier], 10);
-        sn_text_right_ns(page, jit->time_by_tier[tier], 10);
+        if (jit->timed_count)
+            sn_text_right_ns(page, jit->time_by_tier[tier], 10);
         sn_text_right_bytes(page, jit->native_by_tier[tier], 10);
         sn_text_words(page, SN_STYLE_NONE, "  %s", sn_clr_tier_name(tier));
         sn_text_end(page);

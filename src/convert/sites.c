@@ -46,11 +46,31 @@ static bool is_means(const struct sn_frame *frame)
     return false;
 }
 
+/* libc and what loads programs: everybody calls the kernel through them. */
+static bool is_of_system(const struct sn_frame *frame)
+{
+    static const char *const modules[] = {"libc.so",    "libc-",   "ld-",
+                                          "libpthread", "ld-musl", "[vdso]"};
+    for (size_t i = 0; i < sizeof(modules) / sizeof(*modules); i++) {
+        if (begins(frame->module, modules[i]))
+            return true;
+    }
+    return !frame->module[0];
+}
+
 /* The frames that a node's site may be; indices, SN_NO_INDEX: none. */
 struct sn_site_choice {
-    uint32_t own;   /* nearest that the reader wrote */
-    uint32_t plain; /* nearest that is no mere means */
+    uint32_t own;    /* nearest that the reader wrote */
+    uint32_t plain;  /* nearest that is no mere means */
+    uint32_t native; /* the runtime's own thread; else the nearest function of a program or library
+                        that is not the system's own */
 };
+
+/* A thread of the runtime's own: what it is for says more than the function it is in. */
+static bool is_runtime(const struct sn_profile *profile, uint32_t frame)
+{
+    return frame != SN_NO_INDEX && profile->frames[frame].kind == SN_FRAME_RUNTIME;
+}
 
 /* Of all nodes, parents first: one pass whatever the depth. */
 static struct sn_site_choice *find_choices(const struct sn_profile *profile)
@@ -58,15 +78,20 @@ static struct sn_site_choice *find_choices(const struct sn_profile *profile)
     struct sn_site_choice *choices = calloc(profile->node_count + 1, sizeof(*choices));
     if (!choices)
         return NULL;
-    choices[0] = (struct sn_site_choice){SN_NO_INDEX, SN_NO_INDEX};
+    choices[0] = (struct sn_site_choice){SN_NO_INDEX, SN_NO_INDEX, SN_NO_INDEX};
     for (size_t i = 1; i < profile->node_count; i++) {
         const struct sn_node *node = &profile->nodes[i];
         const struct sn_frame *frame = &profile->frames[node->frame];
+        uint32_t native = choices[node->parent].native;
         choices[i] = choices[node->parent];
         if (!frame->is_framework && frame->kind == SN_FRAME_MANAGED)
             choices[i].own = node->frame;
         if (!is_means(frame))
             choices[i].plain = node->frame;
+        if (frame->kind == SN_FRAME_RUNTIME ||
+            (frame->kind == SN_FRAME_NATIVE && !is_of_system(frame) &&
+             !is_runtime(profile, native)))
+            choices[i].native = node->frame;
     }
     return choices;
 }
@@ -81,6 +106,8 @@ const struct sn_frame *sn_sites_frame(const struct sn_sites *sites,
     uint32_t frame = sites->choices[node].own;
     if (frame == SN_NO_INDEX)
         frame = sites->choices[node].plain;
+    if (frame == SN_NO_INDEX)
+        frame = sites->choices[node].native;
     return &profile->frames[frame == SN_NO_INDEX ? profile->nodes[node].frame : frame];
 }
 

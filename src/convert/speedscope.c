@@ -20,6 +20,7 @@ struct writer {
     const struct sn_profile *profile;
     const struct sn_format_options *options;
     struct sn_spans spans;
+    uint32_t *processes; /* owns; the frame of each thread's, where there are several */
     struct sn_buf label;
     bool has_event;       /* the present profile has one already */
     uint64_t at;          /* of the event before: most share it */
@@ -99,6 +100,18 @@ static const char *unit_name(const struct sn_column *column)
     }
 }
 
+/* "shop (5730) / .NET TP Worker (5756)" */
+static void label_thread(struct writer *writer, uint32_t thread)
+{
+    const struct sn_profile_thread *which = &writer->profile->threads[thread];
+    uint32_t frame = writer->processes ? writer->processes[thread] : SN_NO_INDEX;
+    if (frame != SN_NO_INDEX) {
+        sn_label_process(&writer->label, &writer->profile->frames[frame], which->pid);
+        sn_buf_text(&writer->label, " / ");
+    }
+    sn_label_thread(&writer->label, which);
+}
+
 static void write_profile(struct writer *writer, struct sn_json *json, uint32_t thread)
 {
     static const struct sn_spans_ops ops = {.open = open_frame, .close = close_frame};
@@ -106,7 +119,7 @@ static void write_profile(struct writer *writer, struct sn_json *json, uint32_t 
     if (thread == SN_NO_INDEX) /* merged, or there is none: the viewer wants one profile at least */
         sn_buf_text(&writer->label, "all threads");
     else
-        sn_label_thread(&writer->label, &writer->profile->threads[thread]);
+        label_thread(writer, thread);
     sn_json_object(json, NULL);
     sn_json_text(json, "type", "evented");
     sn_json_text(json, "name", label_text(writer));
@@ -162,6 +175,7 @@ void sn_speedscope_write(struct sn_stream *stream, const struct sn_profile *prof
     struct writer writer = {.stream = stream,
                             .profile = profile,
                             .options = options,
+                            .processes = sn_label_processes(profile),
                             .label = sn_buf_with_limit(LABEL_LIMIT),
                             .ending = sn_buf_with_limit(64)};
     if (sn_spans_init(&writer.spans, profile, options->column, by_time, options->merge_threads))
@@ -169,6 +183,7 @@ void sn_speedscope_write(struct sn_stream *stream, const struct sn_profile *prof
     else
         (void)sn_fail(&stream->err, SONDE_E_NOMEM, 0, "no memory for a conversion");
     sn_spans_done(&writer.spans);
+    free(writer.processes);
     sn_buf_done(&writer.label);
     sn_buf_done(&writer.ending);
 }

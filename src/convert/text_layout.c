@@ -250,3 +250,27 @@ void sn_text_right_share(struct sn_text_report *page, uint64_t part, uint64_t wh
     char text[16];
     sn_text_right(page, SN_STYLE_NONE, sn_text_share(part, whole, text), width);
 }
+
+void sn_text_thread(struct sn_text_report *page, uint64_t thread_id, const char *name,
+                    const char *process)
+{
+    enum { NAME_COLUMNS = 15 }; /* the kernel keeps no more */
+    sn_text_words(page, SN_STYLE_NONE, "  %-7" PRIu64 " ", thread_id);
+    if (!*process) {
+        sn_text_rest_start(page, SN_STYLE_NONE, name);
+        return;
+    }
+    sn_text_cell(page, SN_STYLE_NONE, name, NAME_COLUMNS);
+    sn_text_words(page, SN_STYLE_NONE, "  ");
+    sn_text_rest_start(page, SN_STYLE_DIM, process);
+}
+
+void sn_text_more(struct sn_text_report *page, size_t count, unsigned column, const char *what)
+{
+    char number[32];
+    if (count <= page->count)
+        return;
+    sn_text_words(page, SN_STYLE_DIM, "%*sand %s more%s (--count)", (int)column, "",
+                  sn_text_count(count - page->count, number), what);
+    sn_text_end(page);
+}

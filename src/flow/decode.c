@@ -2,12 +2,14 @@
 
 #include <stdlib.h>
 
+#include "base/array.h"
 #include "base/err.h"
 #include "base/own.h"
 #include "clr/runtime_events.h"
 #include "flow/road.h"
 #include "flow/source.h"
 #include "model/event.h"
+#include "model/schema.h"
 
 struct sn_decoder {
     struct sn_road *road;
@@ -18,6 +20,10 @@ struct sn_decoder {
     bool has_info;
     struct sn_trace_info info;
     struct sonde_error err; /* why the road refused something */
+    struct sn_decode_filter filter;
+    const struct sn_schema **stand_ins; /* owns; by the index of the stream's own schema */
+    size_t stand_in_count;
+    size_t stand_in_capacity;
 };
 
 static int take_info(void *user, const struct sn_trace_info *info)
@@ -28,16 +34,47 @@ static int take_info(void *user, const struct sn_trace_info *info)
     return SONDE_OK;
 }
 
+/* The reader numbers its schemas from 0, without gaps, in the order of their declaration. */
+static int take_stand_in(struct sn_decoder *decoder, const struct sn_schema *schema)
+{
+    const struct sn_schema **grown =
+        sn_array_room(decoder->stand_ins, decoder->stand_in_count, &decoder->stand_in_capacity,
+                      sizeof(const struct sn_schema *));
+    if (!grown)
+        return sn_fail(&decoder->err, SONDE_E_NOMEM, 0, "no memory for another kind of event");
+    decoder->stand_ins = grown;
+    grown[decoder->stand_in_count++] = decoder->filter.schema(decoder->filter.user, schema);
+    return SONDE_OK;
+}
+
 static int take_schema(void *user, struct sn_schema *schema)
 {
     struct sn_decoder *decoder = user;
+    if (decoder->filter.schema)
+        return take_stand_in(decoder, schema);
     return sn_road_schema(decoder->road, schema, &decoder->err);
+}
+
+static void take_filtered(struct sn_decoder *decoder, const struct sn_event *event)
+{
+    uint32_t index = event->schema->index;
+    const struct sn_schema *stand_in =
+        index < decoder->stand_in_count ? decoder->stand_ins[index] : NULL;
+    if (!stand_in || (decoder->filter.skips_unwanted && !stand_in->wanted))
+        return;
+    struct sn_event changed = *event;
+    changed.schema = stand_in;
+    if (decoder->filter.event(decoder->filter.user, &changed, 0))
+        sn_road_event(decoder->road, decoder->source, &changed);
 }
 
 static int take_event(void *user, const struct sn_event *event)
 {
     struct sn_decoder *decoder = user;
-    sn_road_event(decoder->road, decoder->source, event);
+    if (decoder->filter.schema)
+        take_filtered(decoder, event);
+    else
+        sn_road_event(decoder->road, decoder->source, event);
     return SONDE_OK;
 }
 
@@ -50,6 +87,8 @@ static int take_loss(void *user, const struct sn_nettrace_loss *loss)
                              .thread_id = loss->capture_thread_id,
                              .capture_thread_id = loss->capture_thread_id,
                              .pointer_size = (uint8_t)decoder->info.pointer_size};
+    if (decoder->filter.schema && !decoder->filter.event(decoder->filter.user, &where, loss->count))
+        return SONDE_OK;
     sn_road_lost(decoder->road, decoder->source, &where, loss->count);
     return SONDE_OK;
 }
@@ -108,7 +147,13 @@ void sn_decoder_free(struct sn_decoder *decoder)
     if (!decoder)
         return;
     sn_nettrace_reader_free(decoder->reader);
+    free(decoder->stand_ins);
     free(decoder);
+}
+
+void sn_decoder_set_filter(struct sn_decoder *decoder, const struct sn_decode_filter *filter)
+{
+    decoder->filter = *filter;
 }
 
 int sn_decoder_feed(struct sn_decoder *decoder, const void *bytes, size_t size,

@@ -4,6 +4,7 @@
 
 #include "base/err.h"
 #include "flow/sink.h"
+#include "model/event.h"
 
 int sn_dispatch_add(struct sn_dispatcher *dispatcher, const struct sn_request *request,
                     struct sn_sink *sink, bool needs_order, struct sonde_error *err)
@@ -38,6 +39,8 @@ void sn_dispatch(struct sn_dispatcher *dispatcher, uint64_t wanted, const struct
     for (wanted &= ~dispatcher->leaving; wanted; wanted &= wanted - 1) {
         unsigned bit = (unsigned)__builtin_ctzll(wanted);
         struct sn_subscription *subscription = &dispatcher->subscriptions[bit];
+        if (subscription->request.pid && subscription->request.pid != event->pid)
+            continue;
         int rc = subscription->sink->ops->event(subscription->sink, event);
         if (rc == SONDE_OK || rc == SONDE_END)
             subscription->delivered_count++;

@@ -1,5 +1,7 @@
 /* Merges events by time in a bounded window: the one copy on the road. One thread.
  *
+ * Equal stacks are held once: those of threads that wait come again and again.
+ *
  * Events are held until every source has said that nothing older will come. Over the byte limit the
  * oldest half is let go early; an event that arrives behind what has left is passed on and counted.
  */
@@ -22,8 +24,14 @@ void sn_order_free(struct sn_order *order); /* what is held is dropped */
 /* Copies the event. SONDE_E_NOMEM when it could not be kept: it is then lost. */
 int sn_order_hold(struct sn_order *order, const struct sn_event *event);
 
+/* Releases an event whose time does not matter at once, with the time of what left last. */
+void sn_order_pass(struct sn_order *order, const struct sn_event *event);
+
 /* Releases, in order of time, everything not younger than `until_ns`. */
 void sn_order_release(struct sn_order *order, uint64_t until_ns);
+
+/* Bytes that are held. */
+size_t sn_order_size(const struct sn_order *order);
 
 /* Events that came too late to be put in their place. */
 uint64_t sn_order_late_count(const struct sn_order *order);

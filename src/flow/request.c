@@ -21,11 +21,15 @@ static bool item_matches(const struct sn_request_item *item, const struct sn_sch
     /* The runtime compares provider names without regard to case, and so do we. */
     if (item->provider && strcasecmp(item->provider, schema->provider) != 0)
         return false;
-    if (item->name && strcmp(item->name, schema->name) != 0)
+    int (*compare)(const char *, const char *) = item->any_case ? strcasecmp : strcmp;
+    if (item->name && compare(item->name, schema->name) != 0)
         return false;
-    if (item->level && schema->level > item->level)
+    if (item->lane && item->lane != schema->lane)
         return false;
-    if (item->keywords && schema->keywords && !(item->keywords & schema->keywords))
+    if ((item->level || item->is_exact) && schema->level > item->level)
+        return false;
+    bool has_keywords = item->keywords || item->is_exact;
+    if (has_keywords && schema->keywords && !(item->keywords & schema->keywords))
         return false;
     return !item->id_count || has_id(item, schema->event_id) != item->ids_are_excluded;
 }

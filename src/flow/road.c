@@ -105,6 +105,16 @@ int sn_road_add_source(struct sn_road *road, struct sn_source *source, struct so
     return rc;
 }
 
+void sn_road_remove_source(struct sn_road *road, struct sn_source *source)
+{
+    struct sn_source **at = &road->sources;
+    while (*at && *at != source)
+        at = &(*at)->next;
+    if (*at)
+        *at = source->next;
+    source->ops->free(source);
+}
+
 static void refresh_words(struct sn_road *road)
 {
     for (size_t i = 0; i < road->schema_count; i++)
@@ -120,6 +130,17 @@ int sn_road_subscribe(struct sn_road *road, const struct sn_request *request, st
     return number;
 }
 
+static void forget_number(struct sn_road *road, int number)
+{
+    struct sn_dispatcher *dispatcher = &road->dispatcher;
+    uint64_t others = ~(1ull << number);
+    dispatcher->active &= others;
+    dispatcher->ordered &= others;
+    dispatcher->leaving &= others;
+    dispatcher->subscriptions[number] = (struct sn_subscription){0};
+    refresh_words(road);
+}
+
 int sn_road_unsubscribe(struct sn_road *road, int number, struct sonde_error *err)
 {
     struct sn_dispatcher *dispatcher = &road->dispatcher;
@@ -127,15 +148,17 @@ int sn_road_unsubscribe(struct sn_road *road, int number, struct sonde_error *er
     if (dispatcher->ordered >> number & 1u)
         sn_order_release(road->order,
                          UINT64_MAX); /* nothing held may reach the number's next holder */
-    uint64_t others = ~(1ull << number);
-    dispatcher->active &= others;
-    dispatcher->ordered &= others;
-    dispatcher->leaving &= others;
-    refresh_words(road);
+    forget_number(road, number);
     int rc = sink->ops->finish ? sink->ops->finish(sink, err) : SONDE_OK;
     sink->ops->free(sink);
-    dispatcher->subscriptions[number] = (struct sn_subscription){0};
     return rc;
+}
+
+void sn_road_drop(struct sn_road *road, int number)
+{
+    struct sn_sink *sink = road->dispatcher.subscriptions[number].sink;
+    forget_number(road, number);
+    sink->ops->free(sink);
 }
 
 const struct sn_subscription *sn_road_subscription(const struct sn_road *road, int number)
@@ -219,8 +242,10 @@ static uint64_t complete_until(const struct sn_road *road)
 {
     uint64_t until = UINT64_MAX;
     for (const struct sn_source *source = road->sources; source; source = source->next) {
-        if (!source->has_ended && source->complete_until_ns < until)
-            until = source->complete_until_ns;
+        uint64_t complete_ns = source->is_behind ? 0 : source->complete_until_ns;
+        bool may_speak = !source->has_ended || source->is_behind;
+        if (may_speak && complete_ns < until)
+            until = complete_ns;
     }
     return until;
 }
@@ -238,6 +263,10 @@ static void deliver(struct sn_road *road, struct sn_source *source, const struct
     sn_dispatch(dispatcher, wanted & ~dispatcher->ordered, event);
     if (!(wanted & dispatcher->ordered))
         return;
+    if (event->is_timeless) {
+        sn_order_pass(road->order, event);
+        return;
+    }
     if (sn_order_hold(road->order, event) != SONDE_OK && event->schema != &sn_lost_schema)
         sn_road_lost(road, source, event, 1);
     if (event->is_sorted && event->time_ns > source->complete_until_ns)

@@ -41,6 +41,10 @@ struct sn_loop *sn_road_loop(const struct sn_road *road);
 /* Takes the source, also on failure, and starts it. */
 int sn_road_add_source(struct sn_road *road, struct sn_source *source, struct sonde_error *err);
 
+/* Frees a source that has ended. Its schemas must not have been its own: events of them may still
+ * wait for their turn. */
+void sn_road_remove_source(struct sn_road *road, struct sn_source *source);
+
 /* Takes the sink, also on failure. `request` borrows. Returns the subscription's number (0 to 63)
  * or a negative status. May be called while events flow; it sees what comes from now on. */
 int sn_road_subscribe(struct sn_road *road, const struct sn_request *request, struct sn_sink *sink,
@@ -48,6 +52,9 @@ int sn_road_subscribe(struct sn_road *road, const struct sn_request *request, st
 
 /* Lets a sink go: it is finished and freed, its number is free again. Not from inside a sink. */
 int sn_road_unsubscribe(struct sn_road *road, int number, struct sonde_error *err);
+
+/* The same at once: what is held for it never reaches it, and is not finished either. */
+void sn_road_drop(struct sn_road *road, int number);
 
 /* NULL when nobody holds that number. */
 const struct sn_subscription *sn_road_subscription(const struct sn_road *road, int number);

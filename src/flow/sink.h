@@ -11,7 +11,8 @@ struct sn_sink_ops {
 
     /* One event; everything in it is borrowed. SONDE_OK: taken. SONDE_AGAIN: declined, this one
      * only. SONDE_END: taken, and the sink wants no more. Negative: the sink is broken and leaves;
-     * its cause comes from `finish`. Must not wait: a sink that does I/O sits behind flow/queue. */
+     * its cause comes from `finish`. Must not wait for others: whoever talks to a network
+     * has a thread with a bounded queue for that (net/sender). */
     int (*event)(struct sn_sink *sink, const struct sn_event *event);
 
     /* No more events will come: write out what is held. Called once; NULL when there is nothing to

@@ -26,6 +26,7 @@ struct sn_source {
     const struct sn_source_ops *ops;
     struct sn_source *next;
     uint64_t complete_until_ns; /* nothing older will come from this source */
+    int is_behind; /* what it said may still be held back: nothing is complete meanwhile */
     int has_ended;
     int status; /* how it ended */
 };

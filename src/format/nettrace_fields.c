@@ -276,6 +276,13 @@ static uint8_t written_type(uint8_t declared)
                                          : declared;
 }
 
+/* Types that other sources of the runtime may write otherwise than they declare them. */
+static bool is_doubtful(uint8_t type)
+{
+    return type == SN_TYPE_BOOL32 || type == SN_TYPE_DECIMAL || type == SN_TYPE_U8 ||
+           type == SN_TYPE_I8 || type == SN_TYPE_U16 || type == SN_TYPE_I16;
+}
+
 /* Gives every node its place: the children of one parent side by side. */
 static bool build(struct fields *fields, struct sn_schema *schema, uint32_t top_count)
 {
@@ -294,6 +301,7 @@ static bool build(struct fields *fields, struct sn_schema *schema, uint32_t top_
     uint32_t next_top = 0;
     for (uint32_t i = 0; i < count; i++) {
         const struct node *node = node_at(fields, i);
+        schema->is_doubtful |= !is_own_layout && is_doubtful(node->type);
         uint32_t place = node->parent == TOP ? next_top++ : node_at(fields, node->parent)->first++;
         /* A parent stands before its children, so `first` has not moved yet. */
         built[place] = (struct sn_field){

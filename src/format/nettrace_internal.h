@@ -25,6 +25,10 @@
 #define SN_NETTRACE_THREADS_MAX 65536u
 #define SN_NETTRACE_LABELS_MAX  (1u << 18)
 
+/* What is forgotten at a sequence point of version 6, besides stacks and labels. */
+#define SN_NETTRACE_CLEAR_THREADS  1u
+#define SN_NETTRACE_CLEAR_METADATA 2u
+
 /* Blocks by their number in version 6; version 4 has names for the same. */
 enum sn_nettrace_block {
     SN_NETTRACE_END = 0,

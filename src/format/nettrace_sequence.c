@@ -3,9 +3,6 @@
 #include "base/err.h"
 #include "format/nettrace_internal.h"
 
-#define FLAG_CLEAR_THREADS  1u
-#define FLAG_CLEAR_METADATA 2u
-
 /* Numbers wrap; more than half the range ahead is behind. */
 #define FURTHEST 0x7FFFFFFFu
 
@@ -79,9 +76,9 @@ static void clear_caches(struct sn_nettrace_reader *reader, uint32_t flags)
     reader->stacks.epoch++;
     sn_buf_clear(&reader->labels.entries);
     reader->labels.count = 0;
-    if (flags & FLAG_CLEAR_THREADS)
+    if (flags & SN_NETTRACE_CLEAR_THREADS)
         sn_nettrace_threads_clear(&reader->threads);
-    if (flags & FLAG_CLEAR_METADATA)
+    if (flags & SN_NETTRACE_CLEAR_METADATA)
         clear_metadata(&reader->schemas);
 }
 

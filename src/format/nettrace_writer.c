@@ -31,15 +31,15 @@
 
 static const uint8_t no_guid[16];
 
-static int settle(struct sn_nettrace_writer *writer, uint64_t time_ns, bool clears_threads,
+static int settle(struct sn_nettrace_writer *writer, uint64_t time_ns, unsigned clears,
                   struct sonde_error *err)
 {
     int rc = sn_nettrace_write_pending(writer, err);
     if (rc == SONDE_OK)
-        rc = sn_nettrace_write_sequence_point(writer, time_ns, clears_threads, err);
+        rc = sn_nettrace_write_sequence_point(writer, time_ns, clears, err);
     sn_nettrace_interned_clear(&writer->stacks);
     sn_nettrace_interned_clear(&writer->labels);
-    if (clears_threads) {
+    if (clears & SN_NETTRACE_CLEAR_THREADS) {
         sn_table_clear(&writer->by_thread);
         writer->thread_count = 0;
     }
@@ -51,18 +51,20 @@ static int make_room(struct sn_nettrace_writer *writer, const struct sn_event *e
                      struct sonde_error *err)
 {
     size_t stack_size = (size_t)event->stack_depth * event->pointer_size;
-    bool has_stacks = writer->stacks.bytes.size + stack_size + 8 <= STACKS_MAX &&
+    bool has_stacks = writer->stacks.bytes.size + stack_size + 8 <= writer->mode.stack_bytes &&
                       writer->stacks.by_hash.count < IDS_MAX;
     bool has_labels =
         writer->labels.bytes.size + 64 <= LABELS_MAX && writer->labels.by_hash.count < IDS_MAX;
-    bool has_threads = writer->thread_count + 2 <= SN_NETTRACE_THREADS_MAX;
+    bool has_threads = writer->thread_count + 2 <= writer->mode.thread_count;
 
-    if (event->payload_size > LARGEST_ROW || stack_size > STACKS_MAX / 2)
+    if (event->payload_size > LARGEST_ROW || stack_size > writer->mode.stack_bytes / 2)
         return sn_fail(err, SONDE_E_LIMIT, writer->offset, "an event of %u bytes fits no block",
                        event->payload_size);
     if (!has_stacks || !has_labels || !has_threads)
-        return settle(writer, writer->latest_ns, !has_threads, err);
-    if (writer->events.size && writer->events.size + event->payload_size + ROW_MAX > BLOCK_SIZE)
+        return settle(writer, writer->latest_ns, has_threads ? 0 : SN_NETTRACE_CLEAR_THREADS, err);
+    bool is_full =
+        writer->events.size && writer->events.size + event->payload_size + ROW_MAX > BLOCK_SIZE;
+    if (is_full || writer->stacks.block.size > BLOCK_SIZE)
         return sn_nettrace_write_pending(writer, err);
     return SONDE_OK;
 }
@@ -301,13 +303,22 @@ static int append_row(struct sn_nettrace_writer *writer, const struct sn_nettrac
     return SONDE_OK;
 }
 
+/* The thread whose numbers count an event: in a journal one for all. */
+static int64_t find_capture(struct sn_nettrace_writer *writer, uint32_t pid, uint64_t thread_id)
+{
+    bool is_ordered = writer->mode.is_ordered;
+    return find_thread(writer, is_ordered ? 0 : pid, is_ordered ? 0 : thread_id);
+}
+
 static int find_threads(struct sn_nettrace_writer *writer, const struct sn_event *event,
                         struct sn_nettrace_out_row *row, struct sonde_error *err)
 {
-    int64_t place = find_thread(writer, event->pid, event->capture_thread_id);
+    bool is_ordered = writer->mode.is_ordered;
+    int64_t place = find_capture(writer, event->pid, event->capture_thread_id);
     if (place < 0)
         return sn_fail(err, SONDE_E_NOMEM, 0, "no memory for a thread");
-    int rc = count_event(writer, &writer->known[place], event->sequence, err);
+    uint32_t sequence = is_ordered ? writer->known[place].given + 1 : event->sequence;
+    int rc = count_event(writer, &writer->known[place], sequence, err);
     row->sequence = writer->known[place].written;
     if (writer->version == 4) {
         row->capture = event->capture_thread_id;
@@ -369,19 +380,15 @@ static void interned_done(struct sn_nettrace_interned *interned)
     sn_buf_done(&interned->block);
 }
 
-int sn_nettrace_writer_new(uint32_t version, const struct sn_trace_info *info,
-                           sn_nettrace_write_fn *write, void *user,
-                           struct sn_nettrace_writer **ret_writer, struct sonde_error *err)
+static struct sn_nettrace_writer *writer_to(uint32_t version, sn_nettrace_write_fn *write,
+                                            void *user)
 {
-    if (version != 4 && version != 6)
-        return sn_fail(err, SONDE_E_ARGUMENT, 0, "nettrace version %u cannot be written", version);
-    SN_AUTO(sn_nettrace_writer_free) struct sn_nettrace_writer *writer = calloc(1, sizeof(*writer));
+    struct sn_nettrace_writer *writer = calloc(1, sizeof(*writer));
     if (!writer)
-        return sn_fail(err, SONDE_E_NOMEM, 0, "no memory for a nettrace writer");
+        return NULL;
     writer->write = write;
     writer->user = user;
     writer->version = version;
-    writer->info = *info;
     writer->frame = sn_buf_with_limit(4096);
     writer->events = sn_buf_with_limit(SN_NETTRACE_BLOCK_MAX);
     writer->metadata = sn_buf_with_limit(SN_NETTRACE_BLOCK_MAX - 4096u);
@@ -391,10 +398,52 @@ int sn_nettrace_writer_new(uint32_t version, const struct sn_trace_info *info,
     writer->by_thread = sn_table_with_limit(SN_NETTRACE_THREADS_MAX);
     writer->stacks = interned_with_limit(STACKS_MAX);
     writer->labels = interned_with_limit(LABELS_MAX);
+    sn_nettrace_writer_set_mode(writer, &(struct sn_nettrace_writer_mode){0});
+    return writer;
+}
+
+int sn_nettrace_writer_new(uint32_t version, const struct sn_trace_info *info,
+                           sn_nettrace_write_fn *write, void *user,
+                           struct sn_nettrace_writer **ret_writer, struct sonde_error *err)
+{
+    if (version != 4 && version != 6)
+        return sn_fail(err, SONDE_E_ARGUMENT, 0, "nettrace version %u cannot be written", version);
+    SN_AUTO(sn_nettrace_writer_free)
+    struct sn_nettrace_writer *writer = writer_to(version, write, user);
+    if (!writer)
+        return sn_fail(err, SONDE_E_NOMEM, 0, "no memory for a nettrace writer");
+    writer->info = *info;
     int rc = sn_nettrace_write_head(writer, err);
     if (rc == SONDE_OK)
         *ret_writer = SN_TAKE(writer);
     return rc;
+}
+
+int sn_nettrace_writer_append(uint64_t offset, uint64_t latest_ns, sn_nettrace_write_fn *write,
+                              void *user, struct sn_nettrace_writer **ret_writer,
+                              struct sonde_error *err)
+{
+    SN_AUTO(sn_nettrace_writer_free)
+    struct sn_nettrace_writer *writer = writer_to(6, write, user);
+    if (!writer)
+        return sn_fail(err, SONDE_E_NOMEM, 0, "no memory for a nettrace writer");
+    writer->info.pointer_size = 8;
+    writer->offset = offset;
+    writer->latest_ns = latest_ns;
+    int rc = settle(writer, latest_ns, SN_NETTRACE_CLEAR_THREADS | SN_NETTRACE_CLEAR_METADATA, err);
+    if (rc == SONDE_OK)
+        *ret_writer = SN_TAKE(writer);
+    return rc;
+}
+
+void sn_nettrace_writer_set_mode(struct sn_nettrace_writer *writer,
+                                 const struct sn_nettrace_writer_mode *mode)
+{
+    writer->mode = *mode;
+    if (!mode->stack_bytes)
+        writer->mode.stack_bytes = STACKS_MAX;
+    if (!mode->thread_count)
+        writer->mode.thread_count = SN_NETTRACE_THREADS_MAX;
 }
 
 void sn_nettrace_writer_free(struct sn_nettrace_writer *writer)
@@ -417,8 +466,14 @@ void sn_nettrace_writer_free(struct sn_nettrace_writer *writer)
 int sn_nettrace_writer_event(struct sn_nettrace_writer *writer, const struct sn_event *event,
                              struct sonde_error *err)
 {
+    struct sn_event ordered = *event;
+    if (writer->mode.is_ordered) {
+        ordered.is_sorted = true;
+        if (ordered.time_ns < writer->latest_ns)
+            ordered.time_ns = writer->latest_ns;
+    }
     if (writer->status == SONDE_OK)
-        writer->status = add_event(writer, event, err);
+        writer->status = add_event(writer, &ordered, err);
     return writer->status;
 }
 
@@ -439,11 +494,11 @@ int sn_nettrace_writer_skip(struct sn_nettrace_writer *writer, const struct sn_e
 int sn_nettrace_writer_lost(struct sn_nettrace_writer *writer, const struct sn_nettrace_loss *loss,
                             struct sonde_error *err)
 {
-    if (writer->status == SONDE_OK && writer->thread_count >= SN_NETTRACE_THREADS_MAX)
-        writer->status = settle(writer, writer->latest_ns, true, err);
+    if (writer->status == SONDE_OK && writer->thread_count >= writer->mode.thread_count)
+        writer->status = settle(writer, writer->latest_ns, SN_NETTRACE_CLEAR_THREADS, err);
     if (writer->status != SONDE_OK)
         return writer->status;
-    int64_t place = find_thread(writer, loss->pid, loss->capture_thread_id);
+    int64_t place = find_capture(writer, loss->pid, loss->capture_thread_id);
     if (place < 0)
         return writer->status = sn_fail(err, SONDE_E_NOMEM, 0, "no memory for a thread");
     struct sn_nettrace_out_thread *thread = &writer->known[place];
@@ -452,18 +507,25 @@ int sn_nettrace_writer_lost(struct sn_nettrace_writer *writer, const struct sn_n
     return SONDE_OK;
 }
 
+int sn_nettrace_writer_flush(struct sn_nettrace_writer *writer, struct sonde_error *err)
+{
+    if (writer->status == SONDE_OK)
+        writer->status = sn_nettrace_write_pending(writer, err);
+    return writer->status;
+}
+
 int sn_nettrace_writer_sequence_point(struct sn_nettrace_writer *writer, uint64_t time_ns,
                                       struct sonde_error *err)
 {
     if (writer->status == SONDE_OK)
-        writer->status = settle(writer, time_ns, false, err);
+        writer->status = settle(writer, time_ns, 0, err);
     return writer->status;
 }
 
 int sn_nettrace_writer_finish(struct sn_nettrace_writer *writer, struct sonde_error *err)
 {
     if (writer->status == SONDE_OK)
-        writer->status = settle(writer, writer->latest_ns, false, err);
+        writer->status = settle(writer, writer->latest_ns, 0, err);
     if (writer->status == SONDE_OK)
         writer->status = sn_nettrace_write_end(writer, err);
     return writer->status;

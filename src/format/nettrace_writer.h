@@ -6,6 +6,7 @@
 #ifndef SN_NETTRACE_WRITER_H
 #define SN_NETTRACE_WRITER_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -25,6 +26,25 @@ int sn_nettrace_writer_new(uint32_t version, const struct sn_trace_info *info,
                            struct sn_nettrace_writer **ret_writer, struct sonde_error *err);
 void sn_nettrace_writer_free(struct sn_nettrace_writer *writer);
 
+/* How a recorder's journal differs from a copy of a stream. */
+struct sn_nettrace_writer_mode {
+    bool is_ordered;       /* events of many sources, ordered by time: they are numbered anew, as if
+                              one thread had captured all; what comes late gets the time before it */
+    size_t stack_bytes;    /* stacks kept until a sequence point; 0: 8 MiB */
+    uint32_t thread_count; /* threads likewise; 0: 65,536 */
+};
+
+/* Before the first event. */
+void sn_nettrace_writer_set_mode(struct sn_nettrace_writer *writer,
+                                 const struct sn_nettrace_writer_mode *mode);
+
+/* Goes on with a version 6 stream that was cut behind a whole block at `offset`; its newest event
+ * is of `latest_ns`. Begins with a sequence point that makes readers forget all that was declared.
+ */
+int sn_nettrace_writer_append(uint64_t offset, uint64_t latest_ns, sn_nettrace_write_fn *write,
+                              void *user, struct sn_nettrace_writer **ret_writer,
+                              struct sonde_error *err);
+
 static inline void sn_nettrace_writer_free_auto(struct sn_nettrace_writer **slot)
 {
     sn_nettrace_writer_free(*slot);
@@ -43,6 +63,9 @@ int sn_nettrace_writer_skip(struct sn_nettrace_writer *writer, const struct sn_e
  * reader called it: before the event behind the gap. */
 int sn_nettrace_writer_lost(struct sn_nettrace_writer *writer, const struct sn_nettrace_loss *loss,
                             struct sonde_error *err);
+
+/* Writes what is pending: a reader of what is there gets every event so far. */
+int sn_nettrace_writer_flush(struct sn_nettrace_writer *writer, struct sonde_error *err);
 
 /* Writes what is pending, then a sequence point: no event before it is newer, none behind it older
  * than `time_ns`. */

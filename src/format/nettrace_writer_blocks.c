@@ -13,7 +13,6 @@
 #define TAG_END           0x06u
 #define FLAG_COMPRESSED   1u
 #define BLOCK_HEADER_SIZE 20u
-#define CLEAR_THREADS     1u
 
 static int put(struct sn_nettrace_writer *writer, const void *bytes, size_t size,
                struct sonde_error *err)
@@ -258,13 +257,13 @@ static void add_sequence_numbers(const struct sn_nettrace_writer *writer, struct
 }
 
 int sn_nettrace_write_sequence_point(struct sn_nettrace_writer *writer, uint64_t time_ns,
-                                     bool clears_threads, struct sonde_error *err)
+                                     unsigned clears, struct sonde_error *err)
 {
     struct sn_buf *body = &writer->scratch;
     sn_buf_clear(body);
     sn_buf_u64(body, time_ns);
     if (writer->version == 6)
-        sn_buf_u32(body, clears_threads ? CLEAR_THREADS : 0);
+        sn_buf_u32(body, clears);
     add_sequence_numbers(writer, body);
     return put_block(writer, SN_NETTRACE_SEQUENCE_POINT, body, NULL, err);
 }

@@ -8,21 +8,6 @@ struct entry {
     uint32_t size;
 };
 
-/* Contents are words and GUIDs; their sizes are multiples of 4. */
-static uint64_t hash_words(const uint8_t *bytes, size_t size)
-{
-    uint64_t hash = size * 0x9E3779B97F4A7C15u;
-    for (; size >= 8; bytes += 8, size -= 8) {
-        uint64_t word;
-        memcpy(&word, bytes, sizeof(word));
-        hash = (hash ^ word) * 0x9FB21C651E98DF25u;
-        hash ^= hash >> 29;
-    }
-    for (; size; size--)
-        hash = (hash ^ *bytes++) * 0x100000001B3u;
-    return hash;
-}
-
 static bool is_same(const struct sn_nettrace_interned *interned, uint64_t at, const void *bytes,
                     size_t size, uint32_t *ret_id)
 {
@@ -39,7 +24,7 @@ static bool is_same(const struct sn_nettrace_interned *interned, uint64_t at, co
 uint32_t sn_nettrace_intern(struct sn_nettrace_interned *interned, const void *bytes, size_t size,
                             bool *ret_is_new)
 {
-    uint64_t hash = hash_words(bytes, size);
+    uint64_t hash = sn_table_key(bytes, size);
     uint64_t *place = sn_table_find(&interned->by_hash, hash);
     uint32_t id;
 

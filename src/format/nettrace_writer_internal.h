@@ -53,6 +53,7 @@ struct sn_nettrace_writer {
     void *user;
     uint32_t version;
     int status;
+    struct sn_nettrace_writer_mode mode;
     struct sn_trace_info info;
     uint64_t offset; /* bytes handed to `write` */
 
@@ -91,8 +92,9 @@ int sn_nettrace_write_head(struct sn_nettrace_writer *writer, struct sonde_error
 /* Everything pending, in the order that readers need. */
 int sn_nettrace_write_pending(struct sn_nettrace_writer *writer, struct sonde_error *err);
 
+/* `clears`: SN_NETTRACE_CLEAR_*. */
 int sn_nettrace_write_sequence_point(struct sn_nettrace_writer *writer, uint64_t time_ns,
-                                     bool clears_threads, struct sonde_error *err);
+                                     unsigned clears, struct sonde_error *err);
 int sn_nettrace_write_removal(struct sn_nettrace_writer *writer, uint32_t index, uint32_t sequence,
                               struct sonde_error *err);
 int sn_nettrace_write_end(struct sn_nettrace_writer *writer, struct sonde_error *err);

@@ -17,6 +17,7 @@ struct sn_event {
     uint32_t sequence;          /* per capture thread, wraps */
     uint8_t pointer_size;       /* 4 or 8 */
     bool is_sorted;             /* every event before this one is older (a hint of the stream) */
+    bool is_timeless;           /* it tells what held before: it waits for no others */
     uint32_t payload_size;
     uint32_t stack_depth;
     const uint8_t *payload;

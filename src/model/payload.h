@@ -51,10 +51,19 @@ struct sn_payload_level {
     uint64_t counts[SN_COUNT_FIELD_MAX]; /* numbers read at this level, for SN_TYPE_COUNTED */
 };
 
+/* How this event is written otherwise than declared. */
+struct sn_payload_widths {
+    bool is_self_described; /* booleans in one byte, decimals as doubles */
+    uint32_t wide;          /* one bit for each of the event's first fields that is a small integer
+                               and takes four bytes: enumerations */
+};
+
 struct sn_payload {
     struct sn_cursor cur;
     uint8_t pointer_size;
+    struct sn_payload_widths widths;
     uint8_t depth;
+    size_t located_end;  /* how far arrays that lie elsewhere reach, from the payload's start */
     uint64_t steps_left; /* what may still be opened or closed: bounds arrays of nothing */
     struct sn_payload_level levels[SN_FIELD_DEPTH_MAX * 2];
 };
@@ -66,7 +75,8 @@ void sn_payload_start(struct sn_payload *payload, const struct sn_event *event);
  * SONDE_E_FORMAT when the payload does not hold what its schema says. */
 int sn_payload_next(struct sn_payload *payload, struct sn_value *ret_value);
 
-/* Bytes behind the last field (newer runtimes append fields); only after SONDE_END. */
+/* Bytes behind the last field and what it or others told to lie there (newer runtimes append
+ * fields); only after SONDE_END. */
 size_t sn_payload_left(const struct sn_payload *payload);
 
 /* The field `name` of the event's top level. False when it has none or it cannot be read. */

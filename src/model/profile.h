@@ -39,6 +39,7 @@ enum sn_frame_kind {
     SN_FRAME_RUNTIME, /* a stand-in for work of the runtime itself: "[garbage collector]" */
     SN_FRAME_TYPE,    /* what was allocated or thrown: a leaf below the code that did it */
     SN_FRAME_KERNEL,
+    SN_FRAME_PROCESS, /* a process: above the stacks of its threads, where there are many */
 };
 
 /* A method, in all its versions and tiers. Two frames are never the same in full_name, module,

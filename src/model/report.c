@@ -128,6 +128,11 @@ void sn_report_free(struct sn_report *report)
     free(report->pool.adjustments);
     free(report->requests.routes);
     free(report->tasks.kinds);
+    free(report->machine.processes);
+    free(report->off_cpu.threads);
+    sn_profile_free(report->off_cpu.profile);
+    free(report->syscalls.kinds);
+    sn_profile_free(report->syscalls.profile);
     sn_arena_done(&report->arena);
     free(report);
 }

@@ -11,6 +11,7 @@
 #include <stdint.h>
 
 #include "base/arena.h"
+#include "model/kernel_report.h"
 #include "model/profile.h"
 
 struct sonde_error;
@@ -382,13 +383,16 @@ enum sn_cpu_truth {
     SN_CPU_KNOWN,      /* samples are weighed by the kernel's CPU time */
     SN_CPU_BAD_RECORD, /* it does not fit the trace or cannot be read; `cpu_note` says why */
     SN_CPU_NO_SAMPLES,
+    SN_CPU_SAMPLED, /* the kernel took the samples: each stands for CPU time */
 };
 
 struct sn_thread_time {
     uint64_t thread_id;
+    uint32_t pid;
     const char *name;
-    uint64_t cpu_ns;  /* by the kernel, sampled or not */
-    uint64_t wall_ns; /* sampled */
+    const char *process; /* "" unless there are many */
+    uint64_t cpu_ns;     /* by the kernel, sampled or not */
+    uint64_t wall_ns;    /* sampled */
     uint64_t sample_count;
 };
 
@@ -416,7 +420,19 @@ struct sn_report {
     struct sn_pool_report pool;
     struct sn_request_report requests;
     struct sn_task_report tasks;
+
+    struct sn_machine_report machine;
+    struct sn_off_cpu_report off_cpu;
+    struct sn_run_queue_report run_queue;
+    struct sn_syscall_report syscalls;
+    struct sn_suspension_report suspension;
 };
+
+/* Whether CPU times are told. */
+static inline bool sn_report_has_cpu(const struct sn_report *report)
+{
+    return report->cpu_truth == SN_CPU_KNOWN || report->cpu_truth == SN_CPU_SAMPLED;
+}
 
 int sn_report_new(struct sn_report **ret_report, struct sonde_error *err);
 void sn_report_free(struct sn_report *report);

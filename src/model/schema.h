@@ -62,12 +62,22 @@ struct sn_schema {
     uint8_t opcode;
     bool has_layout;        /* false: the payload is opaque bytes, not "no fields" */
     bool layout_from_table; /* name and fields are ours: the stream declared neither */
+    bool is_doubtful;       /* types among its fields that the runtime may write in another width
+                               than it declared: see payload.c */
     uint16_t field_count;
+    uint8_t lane; /* which of a process's sessions declared it, where that matters; else 0 */
     uint64_t keywords;
     const struct sn_field *fields;
 
     uint64_t wanted; /* one bit a subscription; kept by flow/dispatch, nobody else writes it */
     uint32_t index;  /* dense, from 0, unique within its source; for per-schema tables of sinks */
 };
+
+/* An event that describes itself has one nameless object around its fields: that is no news. */
+static inline bool sn_schema_is_wrapped(const struct sn_schema *schema)
+{
+    return schema->field_count == 1 && schema->fields[0].type == SN_TYPE_OBJECT &&
+           schema->fields[0].name[0] == '\0';
+}
 
 #endif

@@ -1,5 +1,6 @@
 #include "symbol/frames.h"
 
+#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -7,42 +8,54 @@
 #include "base/cursor.h"
 #include "base/err.h"
 #include "base/table.h"
+#include "format/universal.h"
 #include "model/event.h"
 #include "model/profile.h"
 #include "model/schema.h"
+#include "symbol/code.h"
 #include "symbol/methods.h"
 #include "symbol/names.h"
+#include "symbol/process_label.h"
+#include "symbol/runtime_threads.h"
 
 #define ADDRESS_LIMIT (8u << 20)
 #define STACK_LIMIT   (1u << 20) /* between two sequence points: as many as the reader keeps */
 #define NAME_LIMIT    (1u << 20)
 
+/* What a table says of an address: its frame + 1, and whether its code replaced other code of the
+ * same method while that ran. */
+#define IS_OSR (1ull << 40)
+
 struct sn_frames {
-    struct sn_methods *methods;
+    struct sn_code *code;
     struct sn_profile *profile;
     sn_line_fn *find_line;
     void *line_user;
-    struct sn_table by_address[2]; /* address -> frame + 1; [1]: of leaves, whose line differs */
+    bool is_kernel;
+    bool with_processes;
+    struct sn_table by_address[2]; /* place -> frame; [1]: of leaves, whose line differs */
     struct sn_table by_method;     /* pointer -> frame + 1; for places that were used twice */
-    uint64_t changes;              /* of the methods, when that was filled */
+    uint64_t changes;              /* of the code, when that was filled */
     struct sn_table by_stack;      /* stack -> node + 1, of this epoch */
+    struct sn_table by_process;    /* its number -> node + 1 */
     uint64_t epoch;
     struct sn_buf name;
     struct sn_buf full_name;
     struct sn_buf name_space;
 };
 
-int sn_frames_new(struct sn_methods *methods, struct sn_profile *profile,
-                  struct sn_frames **ret_frames, struct sonde_error *err)
+int sn_frames_new(struct sn_code *code, struct sn_profile *profile, struct sn_frames **ret_frames,
+                  struct sonde_error *err)
 {
     struct sn_frames *frames = calloc(1, sizeof(*frames));
     if (!frames)
         return sn_fail(err, SONDE_E_NOMEM, 0, "no memory for frames");
-    frames->methods = methods;
+    frames->code = code;
     frames->profile = profile;
     frames->by_address[0] = frames->by_address[1] = sn_table_with_limit(ADDRESS_LIMIT);
     frames->by_method = sn_table_with_limit(ADDRESS_LIMIT);
     frames->by_stack = sn_table_with_limit(STACK_LIMIT);
+    frames->by_process = sn_table_with_limit(STACK_LIMIT);
     frames->name = sn_buf_with_limit(NAME_LIMIT);
     frames->full_name = sn_buf_with_limit(NAME_LIMIT);
     frames->name_space = sn_buf_with_limit(NAME_LIMIT);
@@ -58,10 +71,21 @@ void sn_frames_free(struct sn_frames *frames)
     sn_table_done(&frames->by_address[1]);
     sn_table_done(&frames->by_method);
     sn_table_done(&frames->by_stack);
+    sn_table_done(&frames->by_process);
     sn_buf_done(&frames->name);
     sn_buf_done(&frames->full_name);
     sn_buf_done(&frames->name_space);
     free(frames);
+}
+
+void sn_frames_set_kernel(struct sn_frames *frames)
+{
+    frames->is_kernel = true;
+}
+
+void sn_frames_set_processes(struct sn_frames *frames)
+{
+    frames->with_processes = true;
 }
 
 void sn_frames_set_lines(struct sn_frames *frames, sn_line_fn *find, void *user)
@@ -77,10 +101,23 @@ static const struct sn_frame unknown = {.name = "[unknown code]",
                                         .kind = SN_FRAME_NATIVE,
                                         .is_framework = true};
 
-static void describe(struct sn_frames *frames, const struct sn_method *method,
-                     struct sn_frame *frame)
+static const struct sn_frame stub = {.name = "[runtime stub]",
+                                     .full_name = "[runtime stub]",
+                                     .module = "",
+                                     .name_space = "",
+                                     .kind = SN_FRAME_NATIVE,
+                                     .is_framework = true};
+
+static const struct sn_frame nameless = {.name = "[managed code without names]",
+                                         .full_name = "[managed code without names]",
+                                         .module = "",
+                                         .name_space = "",
+                                         .kind = SN_FRAME_MANAGED};
+
+static void describe(struct sn_frames *frames, const struct sn_place *place, struct sn_frame *frame)
 {
-    const struct sn_module *module = sn_methods_module(frames->methods, method->module_id);
+    const struct sn_method *method = place->method;
+    const struct sn_module *module = sn_methods_module(place->methods, method->module_id);
     sn_buf_clear(&frames->name);
     sn_buf_clear(&frames->full_name);
     sn_buf_clear(&frames->name_space);
@@ -100,31 +137,31 @@ static void describe(struct sn_frames *frames, const struct sn_method *method,
 }
 
 /* A frame without file and line: one a method. */
-static uint32_t frame_of_method(struct sn_frames *frames, const struct sn_method *method)
+static uint32_t frame_of_method(struct sn_frames *frames, const struct sn_place *place)
 {
-    if (frames->changes != sn_methods_changes(frames->methods))
+    if (frames->changes != sn_code_changes(frames->code))
         sn_table_clear(&frames->by_method);
-    frames->changes = sn_methods_changes(frames->methods);
-    uint64_t *place = sn_table_put(&frames->by_method, (uint64_t)(uintptr_t)method);
-    if (place && *place)
-        return (uint32_t)(*place - 1);
+    frames->changes = sn_code_changes(frames->code);
+    uint64_t *slot = sn_table_put(&frames->by_method, (uint64_t)(uintptr_t)place->method);
+    if (slot && *slot)
+        return (uint32_t)(*slot - 1);
     struct sn_frame frame;
-    describe(frames, method, &frame);
+    describe(frames, place, &frame);
     uint32_t index = sn_profile_frame(frames->profile, &frame);
-    if (place && index != SN_NO_INDEX)
-        *place = (uint64_t)index + 1;
+    if (slot && index != SN_NO_INDEX)
+        *slot = (uint64_t)index + 1;
     return index;
 }
 
 /* A frame with both, where they are known: one for each line of the method. */
-static uint32_t frame_with_line(struct sn_frames *frames, const struct sn_method *method,
+static uint32_t frame_with_line(struct sn_frames *frames, const struct sn_place *place,
                                 uint64_t address)
 {
-    uint32_t plain = frame_of_method(frames, method);
+    uint32_t plain = frame_of_method(frames, place);
     const char *file = NULL;
     uint32_t line = 0;
-    if (plain == SN_NO_INDEX ||
-        !frames->find_line(frames->line_user, method, address, &file, &line))
+    if (plain == SN_NO_INDEX || !frames->find_line ||
+        !frames->find_line(frames->line_user, place, address, &file, &line))
         return plain;
     struct sn_frame frame = frames->profile->frames[plain];
     frame.file = file;
@@ -132,27 +169,83 @@ static uint32_t frame_with_line(struct sn_frames *frames, const struct sn_method
     return sn_profile_frame(frames->profile, &frame);
 }
 
-static uint32_t resolve(struct sn_frames *frames, uint64_t address, bool is_leaf, uint64_t time_ns)
+/* Native code or the kernel's. What has no name goes by its place in the file, which is the same
+ * in every process and run. */
+static uint32_t frame_of_native(struct sn_frames *frames, const struct sn_place *place)
 {
-    const struct sn_method *method = sn_methods_find(frames->methods, address, time_ns);
-    if (!method)
+    if (place->kind == SN_PLACE_NATIVE && !place->name[0] && !place->module[0])
         return sn_profile_frame(frames->profile, &unknown);
-    if (!frames->find_line)
-        return frame_of_method(frames, method);
-    /* A return address may be the first of the next line; the call itself lies before it. */
-    return frame_with_line(frames, method, address - !is_leaf);
+    const char *name = place->name;
+    if (!name[0]) {
+        sn_buf_clear(&frames->name);
+        sn_buf_format(&frames->name, "%s!0x%" PRIx64, place->module, place->offset);
+        name = sn_buf_string(&frames->name);
+    }
+    const struct sn_frame frame = {
+        .name = name,
+        .full_name = name,
+        .module = place->module,
+        .name_space = "",
+        .file = frames->find_line ? place->file : NULL,
+        .line = frames->find_line ? place->line : 0,
+        .kind = place->kind == SN_PLACE_KERNEL ? SN_FRAME_KERNEL : SN_FRAME_NATIVE,
+        .is_framework = true,
+    };
+    return sn_profile_frame(frames->profile, &frame);
 }
 
-static uint32_t frame_of(struct sn_frames *frames, uint64_t address, bool is_leaf, uint64_t time_ns)
+static bool is_osr(const struct sn_method *method)
 {
-    uint64_t *place =
-        sn_table_put(&frames->by_address[is_leaf && frames->find_line != NULL], address);
-    if (place && *place)
-        return (uint32_t)(*place - 1);
-    uint32_t frame = resolve(frames, address, is_leaf, time_ns);
-    if (place && frame != SN_NO_INDEX && sn_methods_is_settled(frames->methods, address))
-        *place = (uint64_t)frame + 1;
-    return frame;
+    enum { TIER_SHIFT = 7, TIER_MASK = 7, TIER_OSR = 5 };
+    return (method->flags >> TIER_SHIFT & TIER_MASK) == TIER_OSR;
+}
+
+/* The frame + 1, with IS_OSR; 0: there is no room. */
+static uint64_t resolve(struct sn_frames *frames, const struct sn_place *place, uint64_t address,
+                        bool is_leaf)
+{
+    uint32_t frame = SN_NO_INDEX;
+    switch ((enum sn_place_kind)place->kind) {
+    case SN_PLACE_MANAGED:
+        /* A return address may be the first of the next line; the call itself lies before it. */
+        frame = frame_with_line(frames, place, address - !is_leaf);
+        break;
+    case SN_PLACE_NATIVE:
+    case SN_PLACE_KERNEL: frame = frame_of_native(frames, place); break;
+    case SN_PLACE_STUB: frame = sn_profile_frame(frames->profile, &stub); break;
+    case SN_PLACE_NAMELESS: frame = sn_profile_frame(frames->profile, &nameless); break;
+    case SN_PLACE_UNKNOWN: frame = sn_profile_frame(frames->profile, &unknown); break;
+    }
+    if (frame == SN_NO_INDEX)
+        return 0;
+    return ((uint64_t)frame + 1) | (place->method && is_osr(place->method) ? IS_OSR : 0);
+}
+
+/* One number for an address of a process. Programs live in the lower 47 bits, the kernel has its
+ * top bits set and is the same for all. 0: it cannot be told in one. */
+static uint64_t place_key(uint64_t address, uint32_t process)
+{
+    if (!process || sn_universal_is_kernel(address))
+        return address;
+    return address >> 47 || process >> 16 ? 0 : address | (uint64_t)process << 48;
+}
+
+/* `process`: its number + 1, 0 when there is but one. */
+static uint64_t frame_of(struct sn_frames *frames, const struct sn_event *event, uint64_t address,
+                         bool is_leaf, uint32_t process)
+{
+    uint64_t key = place_key(address, process);
+    bool is_told_apart = is_leaf && (frames->find_line || frames->is_kernel);
+    uint64_t *slot = key ? sn_table_put(&frames->by_address[is_told_apart], key) : NULL;
+    if (slot && *slot)
+        return *slot;
+    struct sn_place place;
+    sn_code_find(frames->code, event->pid, address, frames->is_kernel && !is_leaf, event->time_ns,
+                 &place);
+    uint64_t found = resolve(frames, &place, address, is_leaf);
+    if (slot && place.is_settled)
+        *slot = found;
+    return found;
 }
 
 static uint64_t address_at(const struct sn_event *event, uint32_t index)
@@ -173,34 +266,89 @@ static bool is_stopped_anywhere(const struct sn_event *event)
            strcmp(event->schema->provider, "Microsoft-DotNETCore-SampleProfiler") == 0;
 }
 
-static uint32_t walk(struct sn_frames *frames, const struct sn_event *event, bool has_leaf)
+/* Whether an address is one to return to: not the first, and not the one at which the kernel was
+ * entered. */
+static bool is_place(const struct sn_frames *frames, const struct sn_event *event, uint32_t index,
+                     bool has_leaf)
 {
-    uint32_t node = 0;
+    if (index == 0)
+        return has_leaf || frames->is_kernel;
+    return frames->is_kernel && !sn_universal_is_kernel(address_at(event, index)) &&
+           sn_universal_is_kernel(address_at(event, index - 1));
+}
+
+static uint32_t walk(struct sn_frames *frames, const struct sn_event *event, bool has_leaf,
+                     uint32_t process, uint32_t root)
+{
+    uint32_t node = root;
+    uint32_t above = SN_NO_INDEX;
     for (uint32_t i = event->stack_depth; i-- > 0;) {
-        bool is_leaf = i == 0 && has_leaf;
-        uint32_t frame = frame_of(frames, address_at(event, i), is_leaf, event->time_ns);
+        bool is_leaf = is_place(frames, event, i, has_leaf);
+        uint64_t found = frame_of(frames, event, address_at(event, i), is_leaf, process);
+        uint32_t frame = (uint32_t)found - 1; /* 0: SN_NO_INDEX */
+        if (frames->is_kernel && found & IS_OSR && frame == above)
+            continue;
         node = sn_profile_node(frames->profile, node, frame);
+        above = frame;
     }
+    return node;
+}
+
+static uint32_t node_named(struct sn_frames *frames, uint32_t parent, const char *name,
+                           uint8_t kind)
+{
+    const struct sn_frame frame = {.name = name,
+                                   .full_name = name,
+                                   .module = "",
+                                   .name_space = "",
+                                   .kind = kind,
+                                   .is_framework = true};
+    return sn_profile_node(frames->profile, parent, sn_profile_frame(frames->profile, &frame));
+}
+
+/* The node of a process, which has a frame of its own. */
+static uint32_t process_node(struct sn_frames *frames, const struct sn_code_process *process)
+{
+    uint64_t *slot = sn_table_put(&frames->by_process, process->index);
+    if (slot && *slot)
+        return (uint32_t)(*slot - 1);
+    sn_buf_clear(&frames->name);
+    sn_process_label(&frames->name, frames->code, process);
+    uint32_t node = node_named(frames, 0, sn_buf_string(&frames->name), SN_FRAME_PROCESS);
+    if (slot && node != SN_NO_INDEX)
+        *slot = (uint64_t)node + 1;
     return node;
 }
 
 uint32_t sn_frames_node(struct sn_frames *frames, const struct sn_event *event)
 {
+    return sn_frames_role_node(frames, event, 0);
+}
+
+uint32_t sn_frames_role_node(struct sn_frames *frames, const struct sn_event *event, unsigned role)
+{
+    const struct sn_code_process *process =
+        sn_code_process(frames->code, event->pid, event->time_ns);
+    uint32_t number = process ? process->index : 0;
+    uint32_t root = frames->with_processes && process ? process_node(frames, process) : 0;
+    if (role)
+        root = node_named(frames, root, sn_runtime_role_name(role), SN_FRAME_RUNTIME);
     if (!event->stack_depth)
-        return 0;
+        return root;
     bool has_leaf = frames->find_line && is_stopped_anywhere(event);
     if (!event->stack_key)
-        return walk(frames, event, has_leaf);
+        return walk(frames, event, has_leaf, number, root);
     if (event->stack_key >> 32 != frames->epoch) {
         frames->epoch = event->stack_key >> 32;
         sn_table_clear(&frames->by_stack);
     }
     /* Within an epoch the upper half is the same: a place to say how the stack is meant. */
-    uint64_t key = (uint32_t)event->stack_key | (uint64_t)has_leaf << 32;
+    uint64_t key = (uint32_t)event->stack_key | (uint64_t)has_leaf << 32 | (uint64_t)role << 33 |
+                   (uint64_t)number << 40;
     uint64_t *place = sn_table_put(&frames->by_stack, key);
     if (place && *place)
         return (uint32_t)(*place - 1);
-    uint32_t node = walk(frames, event, has_leaf);
+    uint32_t node = walk(frames, event, has_leaf, number, root);
     if (place && node != SN_NO_INDEX)
         *place = (uint64_t)node + 1;
     return node;

@@ -10,7 +10,6 @@
 #include "base/err.h"
 #include "base/table.h"
 #include "flow/request.h"
-#include "flow/sink.h"
 #include "model/event.h"
 #include "model/schema.h"
 #include "symbol/methods.h"
@@ -358,10 +357,9 @@ static uint32_t row_of(uint32_t token)
     return token >> 24 == 0x06 ? token & 0xFFFFFFu : 0;
 }
 
-bool sn_lines_find(void *user, const struct sn_method *method, uint64_t address,
+bool sn_lines_find(struct sn_lines *lines, const struct sn_method *method, uint64_t address,
                    const char **ret_file, uint32_t *ret_line)
 {
-    struct sn_lines *lines = user;
     uint32_t row = row_of(method->token);
     uint64_t native = address - method->start;
     const struct sn_pdb *pdb =
@@ -387,32 +385,4 @@ void sn_lines_take(struct sn_lines *lines, const struct sn_event *event)
                       (id == MAP_AT_START || id == MAP_AT_END);
     if (is_live || is_rundown)
         take_map(lines, event);
-}
-
-struct sink {
-    struct sn_sink sink;
-    struct sn_lines *lines;
-};
-
-static int take_event(struct sn_sink *sink, const struct sn_event *event)
-{
-    sn_lines_take(((struct sink *)sink)->lines, event);
-    return SONDE_OK;
-}
-
-static void free_sink(struct sn_sink *sink)
-{
-    free(sink);
-}
-
-static const struct sn_sink_ops sink_ops = {
-    .name = "lines", .event = take_event, .free = free_sink};
-
-struct sn_sink *sn_lines_sink(struct sn_lines *lines)
-{
-    struct sink *sink = calloc(1, sizeof(*sink));
-    if (!sink)
-        return NULL;
-    *sink = (struct sink){.sink.ops = &sink_ops, .lines = lines};
-    return &sink->sink;
 }

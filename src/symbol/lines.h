@@ -14,7 +14,6 @@ struct sn_event;
 struct sn_lines;
 struct sn_method;
 struct sn_methods;
-struct sn_sink;
 struct sonde_error;
 
 /* Borrows `methods`, which may still grow. */
@@ -27,16 +26,14 @@ static inline void sn_lines_free_auto(struct sn_lines **slot)
     sn_lines_free(*slot);
 }
 
-/* The sink that takes the maps; subscribe it with sn_lines_request, unordered. Borrows `lines`. */
-struct sn_sink *sn_lines_sink(struct sn_lines *lines);
 extern const struct sn_request sn_lines_request;
 
 /* One event that the request lets through; what it is not about is passed over. */
 void sn_lines_take(struct sn_lines *lines, const struct sn_event *event);
 
-/* An sn_line_fn; `user` is the struct sn_lines. `address` lies in the instruction that is asked
- * about: for a caller's frame that is the return address less one. */
-bool sn_lines_find(void *user, const struct sn_method *method, uint64_t address,
+/* File and line of code, as sn_line_fn has it (symbol/frames.h). `address` lies in the instruction
+ * that is asked about: for a caller's frame that is the return address less one. */
+bool sn_lines_find(struct sn_lines *lines, const struct sn_method *method, uint64_t address,
                    const char **ret_file, uint32_t *ret_line);
 
 #endif

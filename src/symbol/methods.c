@@ -4,31 +4,27 @@
 #include <string.h>
 #include <strings.h>
 
-#include "base/arena.h"
 #include "base/array.h"
 #include "base/buf.h"
 #include "base/cursor.h"
 #include "base/err.h"
 #include "base/table.h"
 #include "base/text.h"
-#include "flow/request.h"
-#include "flow/sink.h"
 #include "model/event.h"
 #include "model/schema.h"
+#include "symbol/name_pool.h"
 
 /* Ceilings; the largest services have some 200,000 methods. */
-#define NAMES_LIMIT  (256u << 20)
 #define METHOD_LIMIT (4u << 20)
 #define MODULE_LIMIT (1u << 16)
-#define STRING_LIMIT (8u << 20)
 
 /* How many pieces of code that begin before an address are tried: ranges overlap only where code
  * was freed and its place used again. */
 #define OVERLAP_MAX 64u
 
 struct sn_methods {
-    struct sn_arena arena;
-    struct sn_table strings; /* hash -> pointer */
+    struct sn_name_pool *names; /* its own, or shared with others */
+    struct sn_name_pool own_names;
     struct sn_buf scratch;
     struct sn_method *items; /* owns; sorted by start once `is_sorted` */
     size_t count;
@@ -57,27 +53,14 @@ enum {
     RUNDOWN_MODULE_END = 154,
 };
 
-static const uint32_t runtime_ids[] = {METHOD_UNLOAD, METHOD_LOAD_VERBOSE, METHOD_UNLOAD_VERBOSE,
-                                       MODULE_LOAD};
-static const uint32_t rundown_ids[] = {RUNDOWN_METHOD_START, RUNDOWN_METHOD_END,
-                                       RUNDOWN_MODULE_START, RUNDOWN_MODULE_END};
-static const struct sn_request_item items[] = {
-    {.provider = RUNTIME,
-     .ids = runtime_ids,
-     .id_count = sizeof(runtime_ids) / sizeof(*runtime_ids)},
-    {.provider = RUNDOWN,
-     .ids = rundown_ids,
-     .id_count = sizeof(rundown_ids) / sizeof(*rundown_ids)},
-};
-const struct sn_request sn_methods_request = {.items = items, .item_count = 2};
-
-int sn_methods_new(struct sn_methods **ret_methods, struct sonde_error *err)
+int sn_methods_new_in(struct sn_name_pool *names, struct sn_methods **ret_methods,
+                      struct sonde_error *err)
 {
     struct sn_methods *methods = calloc(1, sizeof(*methods));
     if (!methods)
         return sn_fail(err, SONDE_E_NOMEM, 0, "no memory for method names");
-    methods->arena = sn_arena_with_limit(NAMES_LIMIT);
-    methods->strings = sn_table_with_limit(STRING_LIMIT);
+    sn_name_pool_init(&methods->own_names);
+    methods->names = names ? names : &methods->own_names;
     methods->scratch = sn_buf_with_limit(1u << 20);
     methods->module_index = sn_table_with_limit(MODULE_LIMIT);
     methods->id_index = sn_table_with_limit(METHOD_LIMIT);
@@ -85,33 +68,22 @@ int sn_methods_new(struct sn_methods **ret_methods, struct sonde_error *err)
     return SONDE_OK;
 }
 
+int sn_methods_new(struct sn_methods **ret_methods, struct sonde_error *err)
+{
+    return sn_methods_new_in(NULL, ret_methods, err);
+}
+
 void sn_methods_free(struct sn_methods *methods)
 {
     if (!methods)
         return;
-    sn_arena_done(&methods->arena);
-    sn_table_done(&methods->strings);
+    sn_name_pool_done(&methods->own_names);
     sn_table_done(&methods->module_index);
     sn_table_done(&methods->id_index);
     sn_buf_done(&methods->scratch);
     free(methods->items);
     free(methods->modules);
     free(methods);
-}
-
-/* --- names: kept once each --- */
-
-static const char *intern(struct sn_methods *methods, const char *text, size_t size)
-{
-    uint64_t hash = sn_text_hash(0, text);
-    uint64_t *place = sn_table_put(&methods->strings, hash);
-    while (place && *place && strcmp((const char *)(uintptr_t)*place, text) != 0)
-        place = sn_table_put(&methods->strings, ++hash);
-    if (!place)
-        return NULL;
-    if (!*place)
-        *place = (uint64_t)(uintptr_t)sn_arena_copy(&methods->arena, text, size);
-    return (const char *)(uintptr_t)*place;
 }
 
 /* A UTF-16 string that ends with a zero. NULL when it does not, or there is no room. */
@@ -126,7 +98,7 @@ static const char *take_string(struct sn_methods *methods, struct sn_cursor *cur
     sn_buf_clear(&methods->scratch);
     sn_text_from_utf16(&methods->scratch, start, count);
     const char *text = sn_buf_string(&methods->scratch);
-    return intern(methods, text, strlen(text));
+    return sn_name_pool_keep(methods->names, text, strlen(text));
 }
 
 /* --- methods --- */
@@ -344,8 +316,7 @@ static const char *module_name(struct sn_methods *methods, const char *path)
     if (size > 4 &&
         (strcasecmp(base + size - 4, ".dll") == 0 || strcasecmp(base + size - 4, ".exe") == 0))
         size -= 4;
-    char *copy = sn_arena_copy(&methods->arena, base, size);
-    return copy ? copy : "";
+    return sn_name_pool_bytes(methods->names, base, size);
 }
 
 static struct sn_module *place_module(struct sn_methods *methods, uint64_t module_id)
@@ -426,32 +397,4 @@ void sn_methods_take(struct sn_methods *methods, const struct sn_event *event)
         take_runtime(methods, event);
     else if (strcasecmp(event->schema->provider, RUNDOWN) == 0)
         take_rundown(methods, event);
-}
-
-struct sink {
-    struct sn_sink sink;
-    struct sn_methods *methods;
-};
-
-static int take_event(struct sn_sink *sink, const struct sn_event *event)
-{
-    sn_methods_take(((struct sink *)sink)->methods, event);
-    return SONDE_OK;
-}
-
-static void free_sink(struct sn_sink *sink)
-{
-    free(sink);
-}
-
-static const struct sn_sink_ops sink_ops = {
-    .name = "methods", .event = take_event, .free = free_sink};
-
-struct sn_sink *sn_methods_sink(struct sn_methods *methods)
-{
-    struct sink *sink = calloc(1, sizeof(*sink));
-    if (!sink)
-        return NULL;
-    *sink = (struct sink){.sink.ops = &sink_ops, .methods = methods};
-    return &sink->sink;
 }

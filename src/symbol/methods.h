@@ -1,7 +1,7 @@
 /* Code addresses to methods, from the runtime's own events: loads while a trace runs, and the
  * rundown at its end. One process, one thread.
  *
- * Fill it (through the sink, or by hand), then ask; both may go on in turn. */
+ * Fill it, then ask; both may go on in turn. */
 #ifndef SN_METHODS_H
 #define SN_METHODS_H
 
@@ -11,7 +11,7 @@
 
 struct sn_event;
 struct sn_methods;
-struct sn_sink;
+struct sn_name_pool;
 struct sonde_error;
 
 /* A piece of code. A method has one for each tier and version. Strings live as long as the table.
@@ -42,6 +42,9 @@ struct sn_module {
 };
 
 int sn_methods_new(struct sn_methods **ret_methods, struct sonde_error *err);
+/* With names kept in a pool (symbol/name_pool.h) that others use as well. Borrows it. */
+int sn_methods_new_in(struct sn_name_pool *names, struct sn_methods **ret_methods,
+                      struct sonde_error *err);
 void sn_methods_free(struct sn_methods *methods);
 
 static inline void sn_methods_free_auto(struct sn_methods **slot)
@@ -49,11 +52,8 @@ static inline void sn_methods_free_auto(struct sn_methods **slot)
     sn_methods_free(*slot);
 }
 
-/* The sink that fills it; subscribe it with sn_methods_request, unordered. Borrows `methods`. */
-struct sn_sink *sn_methods_sink(struct sn_methods *methods);
-extern const struct sn_request sn_methods_request;
-
-/* One event that the request lets through; what it is not about is passed over. */
+/* One event of the runtime (sn_code_request of symbol/code.h has them all); what is not about
+ * methods and modules is passed over. */
 void sn_methods_take(struct sn_methods *methods, const struct sn_event *event);
 
 /* The code at `address` at that time; NULL when there is none. Borrowed, dies with the next load.

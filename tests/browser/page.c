@@ -383,10 +383,18 @@ static void fill_rest(struct sn_report *report)
     report->pool.by_reason[3] = 12;
     report->thread_count = 2;
     report->threads = room(2, sizeof(*report->threads));
-    report->threads[0] =
-        (struct sn_thread_time){4711, ".NET TP Worker", 3100ull * MS, 9000ull * MS, 900};
-    report->threads[1] =
-        (struct sn_thread_time){4720, hostile_names[0], 640 * MS, 9000ull * MS, 900};
+    report->threads[0] = (struct sn_thread_time){.thread_id = 4711,
+                                                 .name = ".NET TP Worker",
+                                                 .process = "",
+                                                 .cpu_ns = 3100ull * MS,
+                                                 .wall_ns = 9000ull * MS,
+                                                 .sample_count = 900};
+    report->threads[1] = (struct sn_thread_time){.thread_id = 4720,
+                                                 .name = hostile_names[0],
+                                                 .process = hostile_names[1],
+                                                 .cpu_ns = 640 * MS,
+                                                 .wall_ns = 9000ull * MS,
+                                                 .sample_count = 900};
     report->contention.event_count = report->contention.count = 77;
     report->contention.wait_ns = 890 * MS;
     for (uint64_t i = 1; i <= 77; i++)

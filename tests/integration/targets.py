@@ -46,6 +46,22 @@ def until(what, holds, seconds=PATIENCE):
         time.sleep(0.02)
 
 
+GERMAN = "de_DE.UTF-8"
+
+
+def german(folder):
+    """What the environment of a user has whose numbers have commas: the system's locale, or one made in `folder`.
+    None where there is neither."""
+    changes = {"LC_ALL": GERMAN, "LANG": GERMAN}
+    have = subprocess.run(["locale", "-a"], capture_output=True, text=True).stdout.lower().split()
+    if "de_de.utf8" in have:
+        return changes
+    path = os.path.join(folder, GERMAN)
+    if not shutil.which("localedef") or not can("localedef", "--no-archive", "-i", "de_DE", "-f", "UTF-8", path):
+        return None
+    return {**changes, "LOCPATH": folder}
+
+
 def entries(pid, folder):
     """How many threads ("task") or open files ("fd") a process has."""
     return len(os.listdir(f"/proc/{pid}/{folder}"))
@@ -162,7 +178,7 @@ class Target(Process):
     def _find(self):
         """Our pid of it: what was started may have been a program that starts it."""
         own = int(re.search(rb"^ready pid=(\d+)", self.out, re.M)[1])
-        for pid in [self.pid, *descendants(self.pid)]:
+        for pid in reversed([self.pid, *descendants(self.pid)]):  # the innermost: starters have its arguments too
             with open(f"/proc/{pid}/status") as status:
                 if re.search(rf"^NSpid:.*\b{own}$", status.read(), re.M) and b"targets.dll" in command_line(pid):
                     return pid
@@ -185,12 +201,17 @@ class Target(Process):
                 os.unlink(path)
 
 
-def command_line(pid):
+def read_or_nothing(path):
+    """Of a process that may be gone meanwhile."""
     try:
-        with open(f"/proc/{pid}/cmdline", "rb") as file:
+        with open(path, "rb") as file:
             return file.read()
     except OSError:
         return b""
+
+
+def command_line(pid):
+    return read_or_nothing(f"/proc/{pid}/cmdline")
 
 
 def descendants(pid):

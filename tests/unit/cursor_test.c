@@ -167,6 +167,36 @@ static void what_the_buffer_writes_is_read_back_and_every_cut_is_bad(void **stat
     }
 }
 
+static bool reads_signed(const void *bytes, size_t size, int64_t expected)
+{
+    struct sn_cursor cur = sn_cursor_over(bytes, size);
+    return sn_cursor_varint64(&cur) == expected && !cur.bad && !sn_cursor_left(&cur);
+}
+
+static bool refuses_signed(const void *bytes, size_t size)
+{
+    struct sn_cursor cur = sn_cursor_over(bytes, size);
+    return sn_cursor_varint64(&cur) == 0 && cur.bad;
+}
+
+static void the_last_byte_of_a_signed_number_has_its_sign(void **state)
+{
+    (void)state;
+    assert_true(reads_signed("\x00", 1, 0));
+    assert_true(reads_signed("\x3F", 1, 63));
+    assert_true(reads_signed("\x40", 1, -64));
+    assert_true(reads_signed("\x78", 1, -8));
+    assert_true(reads_signed("\x80\x01", 2, 128));
+    assert_true(reads_signed("\x80\x7F", 2, -128));
+    assert_true(reads_signed("\xFF\xFF\xFF\xFF\xFF\xFF\xFF\xFF\xFF\x00", 10, INT64_MAX));
+    assert_true(reads_signed("\x80\x80\x80\x80\x80\x80\x80\x80\x80\x7F", 10, INT64_MIN));
+    assert_true(reads_signed("\x80\x80\x80\x80\x80\x80\x80\x80\x40", 9, INT64_MIN / 2));
+    assert_true(refuses_signed("\x80\x80\x80\x80\x80\x80\x80\x80\x80\x01", 10));
+    assert_true(refuses_signed("\x80\x80\x80\x80\x80\x80\x80\x80\x80\x80\x00", 11));
+    assert_true(refuses_signed("\x80", 1));
+    assert_true(refuses_signed("", 0));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -180,6 +210,7 @@ int main(void)
         cmocka_unit_test(a_sixth_or_eleventh_byte_is_bad),
         cmocka_unit_test(padded_numbers_within_the_length_are_read),
         cmocka_unit_test(what_the_buffer_writes_is_read_back_and_every_cut_is_bad),
+        cmocka_unit_test(the_last_byte_of_a_signed_number_has_its_sign),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

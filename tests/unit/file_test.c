@@ -7,6 +7,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/inotify.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/buf.h"
@@ -166,6 +168,48 @@ static void a_failed_write_says_why(void **state)
     assert_int_equal(err.system_error, ENOSPC);
 }
 
+/* How often something below the watched directory was really opened. */
+static unsigned opens_of(int watch)
+{
+    char events[4096] __attribute__((aligned(8)));
+    unsigned count = 0;
+    for (ssize_t got; (got = read(watch, events, sizeof(events))) > 0;) {
+        for (ssize_t at = 0; at < got;) {
+            struct inotify_event event;
+            memcpy(&event, events + at, sizeof(event));
+            count += (event.mask & IN_OPEN) && event.len;
+            at += (ssize_t)(sizeof(event) + event.len);
+        }
+    }
+    return count;
+}
+
+static void only_regular_files_of_others_are_opened(void **state)
+{
+    (void)state;
+    char folder[] = "/tmp/sonde-file-test-XXXXXX";
+    assert_non_null(mkdtemp(folder));
+    SN_AUTO(sn_close) int dir = open(folder, O_PATH | O_DIRECTORY | O_CLOEXEC);
+    SN_AUTO(sn_close) int made = openat(dir, "file", O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
+    assert_true(made >= 0);
+    assert_int_equal(mkfifoat(dir, "fifo", 0600), 0);
+    assert_int_equal(mkdirat(dir, "folder", 0700), 0);
+    assert_int_equal(symlinkat("file", dir, "link"), 0);
+    SN_AUTO(sn_close) int watch = inotify_init1(IN_NONBLOCK | IN_CLOEXEC);
+    assert_true(inotify_add_watch(watch, folder, IN_OPEN) >= 0);
+    static const char *const others[] = {"fifo", "folder", "link", "nothing"};
+    for (size_t i = 0; i < sizeof(others) / sizeof(*others); i++)
+        assert_int_equal(sn_file_open_regular_at(dir, others[i]), -1);
+    assert_int_equal(opens_of(watch), 0);
+    SN_AUTO(sn_close) int fd = sn_file_open_regular_at(dir, "file");
+    assert_true(fd >= 0);
+    assert_int_equal(opens_of(watch), 1);
+    assert_int_equal(unlinkat(dir, "file", 0) | unlinkat(dir, "fifo", 0) |
+                         unlinkat(dir, "link", 0) | unlinkat(dir, "folder", AT_REMOVEDIR),
+                     0);
+    assert_int_equal(rmdir(folder), 0);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -178,6 +222,7 @@ int main(void)
         cmocka_unit_test(a_peek_is_cut_and_ends_with_a_zero),
         cmocka_unit_test(a_write_larger_than_the_pipe_is_written_whole),
         cmocka_unit_test(a_failed_write_says_why),
+        cmocka_unit_test(only_regular_files_of_others_are_opened),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -10,7 +10,7 @@
 #include "base/clock.h"
 #include "base/file.h"
 #include "ipc_fake.h"
-#include "source/ipc/commands.h"
+#include "source/ipc/ipc_commands.h"
 
 #define MS(n)         ((uint64_t)(n)*SN_NS_PER_MS)
 #define EXAMPLE(name) SONDE_SOURCE_DIR "/fuzz/corpus/ipc_reply/" name

@@ -20,8 +20,8 @@
 
 #include "base/clock.h"
 #include "ipc_fake.h"
-#include "source/ipc/commands.h"
 #include "source/ipc/discover.h"
+#include "source/ipc/ipc_commands.h"
 
 #define MS(n)  ((uint64_t)(n)*SN_NS_PER_MS)
 #define NOBODY 65534

@@ -23,7 +23,7 @@
 #include "base/file.h"
 #include "base/loop.h"
 #include "base/own.h"
-#include "source/ipc/commands.h"
+#include "source/ipc/ipc_commands.h"
 #include "source/ipc/port.h"
 #include "source/ipc/session.h"
 

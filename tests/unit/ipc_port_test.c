@@ -15,7 +15,7 @@
 #include "base/clock.h"
 #include "base/file.h"
 #include "ipc_fake.h"
-#include "source/ipc/commands.h"
+#include "source/ipc/ipc_commands.h"
 #include "source/ipc/port.h"
 #include "source/ipc/session.h"
 

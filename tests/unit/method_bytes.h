@@ -8,6 +8,7 @@
 #include "base/text.h"
 #include "model/event.h"
 #include "model/schema.h"
+#include "symbol/code.h"
 #include "symbol/methods.h"
 
 #define RUNTIME_PROVIDER "Microsoft-Windows-DotNETRuntime"
@@ -30,7 +31,8 @@ struct method_event {
     const char *name;
 };
 
-static inline void take_method(struct sn_methods *methods, const struct method_event *made)
+static inline void send_method(const struct method_event *made,
+                               void (*take)(void *to, const struct sn_event *event), void *to)
 {
     struct sn_buf payload = sn_buf_with_limit(1u << 20);
     sn_buf_u64(&payload, made->method_id);
@@ -50,8 +52,23 @@ static inline void take_method(struct sn_methods *methods, const struct method_e
                              .payload = payload.bytes,
                              .payload_size = (uint32_t)payload.size,
                              .pointer_size = 8};
-    sn_methods_take(methods, &event);
+    take(to, &event);
     sn_buf_done(&payload);
+}
+
+static inline void give_methods(void *to, const struct sn_event *event)
+{
+    sn_methods_take(to, event);
+}
+
+static inline void give_code(void *to, const struct sn_event *event)
+{
+    sn_code_take(to, event);
+}
+
+static inline void take_method(struct sn_methods *methods, const struct method_event *made)
+{
+    send_method(made, give_methods, methods);
 }
 
 /* One of the rundown: there from the start. */
@@ -61,6 +78,14 @@ static inline void take_known(struct sn_methods *methods, uint64_t start, uint32
     const struct method_event made = {
         RUNDOWN_PROVIDER, 144, 1u << 30, start, start, size, type, name};
     take_method(methods, &made);
+}
+
+static inline void tell_known(struct sn_code *code, uint64_t start, uint32_t size, const char *type,
+                              const char *name)
+{
+    const struct method_event made = {
+        RUNDOWN_PROVIDER, 144, 1u << 30, start, start, size, type, name};
+    send_method(&made, give_code, code);
 }
 
 #endif

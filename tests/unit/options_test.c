@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/err.h"
+#include "base/quantity.h"
 #include "cli/options.h"
 
 #define WORD_MAX 256
@@ -232,7 +233,7 @@ static void durations_are_read_as_people_write_them(void **state)
                  {"00:90:00", 5400000}};
     for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
         uint64_t ns = 0;
-        if (!sn_option_parse_duration(cases[i].text, &ns) || ns != cases[i].ms * 1000000u)
+        if (!sn_quantity_duration(cases[i].text, &ns) || ns != cases[i].ms * 1000000u)
             fail_msg("'%s' is %llu ns", cases[i].text, (unsigned long long)ns);
     }
 }
@@ -265,7 +266,7 @@ static void what_is_no_duration_is_refused_and_never_wraps(void **state)
                                         "50000d50000d50000d50000d50000d"};
     for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
         uint64_t ns = 4711;
-        if (sn_option_parse_duration(cases[i], &ns))
+        if (sn_quantity_duration(cases[i], &ns))
             fail_msg("'%s' is %llu ns", cases[i], (unsigned long long)ns);
     }
 }
@@ -292,7 +293,7 @@ static void sizes_are_read_in_decimal_and_binary_units(void **state)
                  {"10000000000B", 10000000000}};
     for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
         uint64_t bytes = 4711;
-        if (!sn_option_parse_bytes(cases[i].text, &bytes) || bytes != cases[i].bytes)
+        if (!sn_quantity_bytes(cases[i].text, &bytes) || bytes != cases[i].bytes)
             fail_msg("'%s' is %llu", cases[i].text, (unsigned long long)bytes);
     }
 }
@@ -317,7 +318,7 @@ static void what_is_no_size_is_refused_and_never_wraps(void **state)
                                         "17179869184GiB"};
     for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
         uint64_t bytes = 4711;
-        if (sn_option_parse_bytes(cases[i], &bytes))
+        if (sn_quantity_bytes(cases[i], &bytes))
             fail_msg("'%s' is %llu", cases[i], (unsigned long long)bytes);
         assert_int_equal(bytes, 4711);
     }

@@ -196,6 +196,61 @@ static void random_events_in_a_window_leave_sorted(void **state)
     sn_order_free(order);
 }
 
+/* Each event has the stack that its sequence says, whichever are held with it. */
+static void check_stack(void *user, const struct sn_event *event)
+{
+    uint64_t first = 0;
+    size_t *count = user;
+    assert_int_equal(event->stack_depth, 64);
+    memcpy(&first, event->stack, sizeof(first));
+    assert_true(first == event->sequence % 3);
+    (*count)++;
+}
+
+static void equal_stacks_are_held_once(void **state)
+{
+    (void)state;
+    enum { EVENTS = 2000, DEPTH = 64 };
+    size_t count = 0;
+    /* Room for the events, but not for two thousand stacks of half a kilobyte. */
+    struct sn_order *order = new_order(EVENTS * 320u, check_stack, &count);
+    for (uint32_t i = 0; i < EVENTS; i++) {
+        uint64_t stack[DEPTH] = {i % 3};
+        struct sn_event event = {.time_ns = EVENTS - i,
+                                 .sequence = i,
+                                 .pointer_size = 8,
+                                 .stack = (const uint8_t *)stack,
+                                 .stack_depth = DEPTH};
+        assert_int_equal(sn_order_hold(order, &event), SONDE_OK);
+    }
+    assert_int_equal(count, 0);
+    sn_order_release(order, EVENTS / 2);
+    assert_int_equal(count, EVENTS / 2);
+    sn_order_release(order, UINT64_MAX);
+    assert_int_equal(count, EVENTS);
+    assert_int_equal(sn_order_late_count(order), 0);
+    sn_order_free(order);
+}
+
+static void what_has_no_time_waits_for_nobody(void **state)
+{
+    (void)state;
+    struct seen seen = {0};
+    struct sn_order *order = new_order(1u << 20, remember, &seen);
+    struct sn_event timeless = {.time_ns = 100, .pointer_size = 8};
+    hold_at(order, 20);
+    hold_at(order, 30);
+    sn_order_pass(order, &timeless);
+    sn_order_release(order, 20);
+    sn_order_pass(order, &timeless);
+    sn_order_release(order, UINT64_MAX);
+    assert_int_equal(seen.count, 4);
+    assert_true(seen.times[0] == 20 && seen.times[2] == 20); /* where they came, not when */
+    assert_int_equal(seen.inversions, 0);
+    assert_int_equal(sn_order_late_count(order), 0);
+    sn_order_free(order);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -206,6 +261,8 @@ int main(void)
         cmocka_unit_test(a_payload_larger_than_the_window_still_passes),
         cmocka_unit_test(over_the_limit_the_oldest_half_goes_first),
         cmocka_unit_test(random_events_in_a_window_leave_sorted),
+        cmocka_unit_test(equal_stacks_are_held_once),
+        cmocka_unit_test(what_has_no_time_waits_for_nobody),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

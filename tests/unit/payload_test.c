@@ -334,7 +334,7 @@ static void located_arrays_lie_elsewhere_in_the_payload(void **state)
     size_t left = 0;
     assert_int_equal(walk(&event, &text, &left), SONDE_END);
     assert_string_equal(sn_buf_string(&text), "r='abc' d=\"XY\" e=bytes0 ");
-    assert_int_equal(left, 7);
+    assert_int_equal(left, 0); /* what lies there was read */
     for (size_t cut = 0; cut < sizeof(bytes); cut++) {
         SN_AUTO(sn_free) uint8_t *copy = malloc(cut ? cut : 1);
         memcpy(copy, bytes, cut);

@@ -128,6 +128,73 @@ static void depth_costs_nothing(void **state)
     assert_int_equal(find(&ranking, "B")->total, 9);
 }
 
+/* Named first is where the program's own work forks, not what merely calls that. */
+static void the_own_method_is_no_mere_caller(void **state)
+{
+    (void)state;
+    SN_AUTO(sn_profile_free) struct sn_profile *profile = new_profile();
+    struct sn_ranked own;
+    assert_false(sn_ranking_own(&own, profile, 0));
+    add(profile, "Main>Run>Step>Parse", 40);
+    add(profile, "Main>Run>Step>Write>Step>Parse", 30);
+    add(profile, "Main>Run>Other", 8);
+    add(profile, "Main", 5);
+    add(profile, "Else", 60);
+    assert_true(sn_ranking_own(&own, profile, 0));
+    assert_string_equal(own.name, "Parse");
+    assert_int_equal(own.total, 70);
+    add(profile, "Main>Run>Step>Sum", 40);
+    assert_true(sn_ranking_own(&own, profile, 0));
+    assert_string_equal(own.name, "Step");
+    assert_int_equal(own.total, 110);
+    assert_int_equal(own.self, 0);
+}
+
+/* Stacks of waits end in the kernel, all alike; who waits is told. */
+static void waits_are_of_the_code_that_waits(void **state)
+{
+    (void)state;
+    SN_AUTO(sn_profile_free) struct sn_profile *profile = new_profile();
+    static const struct sn_frame frames[] = {
+        {.name = "Shop.Place", .full_name = "P", .module = "Shop", .name_space = "Shop"},
+        {.name = "futex_wait",
+         .full_name = "F",
+         .module = "libc.so.6",
+         .name_space = "",
+         .kind = SN_FRAME_NATIVE},
+        {.name = "schedule",
+         .full_name = "S",
+         .module = "kernel",
+         .name_space = "",
+         .kind = SN_FRAME_KERNEL},
+        {.name = "main",
+         .full_name = "M",
+         .module = "tool",
+         .name_space = "",
+         .kind = SN_FRAME_NATIVE},
+        {.name = "[runtime: collector]",
+         .full_name = "[runtime: collector]",
+         .module = "",
+         .name_space = "",
+         .kind = SN_FRAME_RUNTIME},
+    };
+    static const int stacks[][4] = {{0, 1, 2, -1}, {3, 1, 2, -1}, {4, 3, 2, -1}};
+    for (size_t i = 0; i < 3; i++) {
+        uint32_t node = 0;
+        for (const int *at = stacks[i]; *at >= 0; at++)
+            node = sn_profile_node(profile, node, sn_profile_frame(profile, &frames[*at]));
+        const uint64_t values[SN_COLUMN_MAX] = {10 * (i + 1)};
+        sn_profile_add(profile, sn_profile_thread(profile, 1, 1, ""), node, values);
+    }
+    SN_AUTO(sn_ranking_done) struct sn_ranking ranking = {0};
+    sn_ranking_waits(&ranking, profile, 0);
+    assert_int_equal(ranking.count, 3);
+    assert_int_equal(find(&ranking, "Shop.Place")->self, 10);
+    assert_int_equal(find(&ranking, "main")->self, 20);
+    assert_int_equal(find(&ranking, "main")->total, 50);
+    assert_int_equal(find(&ranking, "[runtime: collector]")->self, 30);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -136,6 +203,8 @@ int main(void)
         cmocka_unit_test(callers_and_callees_count_recursion_once),
         cmocka_unit_test(every_match_is_listed),
         cmocka_unit_test(depth_costs_nothing),
+        cmocka_unit_test(the_own_method_is_no_mere_caller),
+        cmocka_unit_test(waits_are_of_the_code_that_waits),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

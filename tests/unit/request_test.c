@@ -42,6 +42,8 @@ static void providers_are_compared_without_case_and_names_with_it(void **state)
     assert_false(matches((struct sn_request_item){.provider = ""}, &gc));
     assert_true(matches((struct sn_request_item){.name = "GCStart"}, &gc));
     assert_false(matches((struct sn_request_item){.name = "gcstart"}, &gc));
+    assert_true(matches((struct sn_request_item){.name = "gcstart", .any_case = true}, &gc));
+    assert_false(matches((struct sn_request_item){.name = "gcstar", .any_case = true}, &gc));
     assert_true(matches((struct sn_request_item){.name = ""}, &plain));
 }
 

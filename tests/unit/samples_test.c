@@ -20,7 +20,7 @@ enum { CPU, WALL, WAIT, SAMPLES };
 
 struct fixture {
     struct sn_report *report;
-    struct sn_methods *methods;
+    struct sn_code *code;
     struct sn_cpu_slices *cpu;
     struct sn_sink *sink;
     uint64_t sampler; /* the thread that takes the samples; 0: the one they are of */
@@ -30,14 +30,14 @@ static void start(struct fixture *fixture, const char *record)
 {
     *fixture = (struct fixture){0};
     assert_int_equal(sn_report_new(&fixture->report, NULL), 0);
-    assert_int_equal(sn_methods_new(&fixture->methods, NULL), 0);
-    take_known(fixture->methods, COMPUTE, 0x100, "Shop.Tax", "Compute");
-    take_known(fixture->methods, SLEEP, 0x100, "System.Threading.Thread", "Sleep");
-    take_known(fixture->methods, NATIVE, 0x100, "Shop.Zip", "Deflate");
+    assert_int_equal(sn_code_new(&fixture->code, NULL), 0);
+    tell_known(fixture->code, COMPUTE, 0x100, "Shop.Tax", "Compute");
+    tell_known(fixture->code, SLEEP, 0x100, "System.Threading.Thread", "Sleep");
+    tell_known(fixture->code, NATIVE, 0x100, "Shop.Zip", "Deflate");
     if (record)
         assert_int_equal(sn_cpu_slices_read(record, strlen(record), &fixture->cpu, NULL), 0);
     const struct sn_aggregate_context context = {
-        .report = fixture->report, .methods = fixture->methods, .cpu = fixture->cpu};
+        .report = fixture->report, .code = fixture->code, .cpu = fixture->cpu};
     fixture->sink = sn_samples_sink(&context, NULL);
     assert_non_null(fixture->sink);
 }
@@ -69,7 +69,7 @@ static void end(struct fixture *fixture)
 static void drop(struct fixture *fixture)
 {
     sn_report_free(fixture->report);
-    sn_methods_free(fixture->methods);
+    sn_code_free(fixture->code);
     sn_cpu_slices_free(fixture->cpu);
 }
 
@@ -184,7 +184,7 @@ static void reading_may_be_work(void **state)
     (void)state;
     struct fixture fixture;
     start_with_slice(&fixture, 49);
-    take_known(fixture.methods, 0x4000, 0x100, "System.IO.RandomAccess", "ReadAtOffset");
+    tell_known(fixture.code, 0x4000, 0x100, "System.IO.RandomAccess", "ReadAtOffset");
     for (uint64_t i = 1; i < 50; i++)
         sample(&fixture, 7, (100 + i) * MS, i <= 4 ? MANAGED : EXTERNAL, i <= 4 ? COMPUTE : 0x4000);
     end(&fixture);
@@ -248,7 +248,7 @@ static void a_native_sleep_is_no_compute(void **state)
     (void)state;
     struct fixture fixture;
     start_with_slice(&fixture, 6);
-    take_known(fixture.methods, 0x5000, 0x100, "Shop.Libc", "usleep");
+    tell_known(fixture.code, 0x5000, 0x100, "Shop.Libc", "usleep");
     for (uint64_t i = 1; i < 50; i++) {
         bool computes = i >= 20 && i < 26;
         sample(&fixture, 7, (100 + i) * MS, EXTERNAL, computes ? NATIVE : 0x5000);

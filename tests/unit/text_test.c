@@ -1,6 +1,8 @@
 /* Text from outside: both encodings and their broken forms, what a terminal may see, numbers. */
 #include "check.h"
 
+#include <locale.h>
+#include <math.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
@@ -203,6 +205,32 @@ static void whole_numbers_are_read_up_to_their_limit(void **state)
     }
 }
 
+static void numbers_have_a_point_whatever_the_locale(void **state)
+{
+    (void)state;
+    static const char *const bad[] = {"",    " 1",       "1 ",    "1,5",   "0x10", "nan",
+                                      "inf", "1.5.2",    "1e",    "--1",   ".",    "e5",
+                                      "-",   "infinity", "1_000", "1,000", "1e5x", "NaN1"};
+    const char *before = setlocale(LC_NUMERIC, "de_DE.UTF-8"); /* where it is installed */
+    double value = 0;
+    (void)before;
+    assert_true(sn_text_to_real("-1.5", strlen("-1.5"), &value));
+    assert_true(value == -1.5);
+    assert_true(
+        sn_text_to_real("1.2345678901234567E+16", strlen("1.2345678901234567E+16"), &value));
+    assert_true(value == 12345678901234567.0);
+    assert_true(
+        sn_text_to_real("4.9406564584124654E-324", strlen("4.9406564584124654E-324"), &value));
+    assert_true(value > 0);
+    assert_true(sn_text_to_real("NaN", strlen("NaN"), &value));
+    assert_true(isnan(value));
+    assert_true(sn_text_to_real("-Infinity", strlen("-Infinity"), &value));
+    assert_true(isinf(value) && value < 0);
+    for (size_t i = 0; i < sizeof(bad) / sizeof(*bad); i++)
+        assert_false(sn_text_to_real(bad[i], strlen(bad[i]), &value));
+    (void)setlocale(LC_NUMERIC, "C");
+}
+
 static void sizes_have_three_digits_or_fewer(void **state)
 {
     (void)state;
@@ -259,6 +287,7 @@ int main(void)
         cmocka_unit_test(nothing_that_reorders_or_hides_text_passes),
         cmocka_unit_test(ordinary_text_of_any_script_passes_unchanged),
         cmocka_unit_test(whole_numbers_are_read_up_to_their_limit),
+        cmocka_unit_test(numbers_have_a_point_whatever_the_locale),
         cmocka_unit_test(sizes_have_three_digits_or_fewer),
         cmocka_unit_test(durations_use_the_unit_that_fits),
         cmocka_unit_test(counts_get_a_comma_every_three_digits),

@@ -16,7 +16,7 @@
 
 struct fixture {
     struct sn_report *report;
-    struct sn_methods *methods;
+    struct sn_code *code;
     struct sn_sink *sink;
     uint64_t stack[DEPTH];
 };
@@ -25,10 +25,9 @@ static void start(struct fixture *fixture)
 {
     *fixture = (struct fixture){0};
     assert_int_equal(sn_report_new(&fixture->report, NULL), 0);
-    assert_int_equal(sn_methods_new(&fixture->methods, NULL), 0);
-    take_known(fixture->methods, 0x1000, 0x100, "Shop.Tax", "Compute");
-    const struct sn_aggregate_context context = {.report = fixture->report,
-                                                 .methods = fixture->methods};
+    assert_int_equal(sn_code_new(&fixture->code, NULL), 0);
+    tell_known(fixture->code, 0x1000, 0x100, "Shop.Tax", "Compute");
+    const struct sn_aggregate_context context = {.report = fixture->report, .code = fixture->code};
     fixture->sink = sn_thread_time_sink(&context, NULL);
     assert_non_null(fixture->sink);
     for (size_t i = 0; i < DEPTH; i++)
@@ -62,7 +61,7 @@ static const struct sn_profile *end(struct fixture *fixture)
 static void drop(struct fixture *fixture)
 {
     sn_report_free(fixture->report);
-    sn_methods_free(fixture->methods);
+    sn_code_free(fixture->code);
 }
 
 static const char *name_at(const struct sn_profile *profile, uint32_t node)

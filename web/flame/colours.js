@@ -67,8 +67,11 @@ export class Colours {
         switch (frames.kind[frame]) {
         case KIND.type:
             return this.isDark ? oklch(0.48 + jitter, 0.09, 175) : oklch(0.86 + jitter, 0.08, 175);
-        case KIND.runtime:
+        case KIND.process:
+            return this.isDark ? oklch(0.45 + jitter, 0.02, 255) : oklch(0.8 + jitter, 0.025, 255);
         case KIND.kernel:
+            return this.isDark ? oklch(0.42 + jitter, 0.06, 30) : oklch(0.83 + jitter, 0.06, 30);
+        case KIND.runtime:
             return this.isDark ? oklch(0.4 + jitter, 0.03, 30) : oklch(0.84 + jitter, 0.03, 30);
         case KIND.native:
             return this.isDark ? oklch(0.38 + jitter, 0.012, 80) : oklch(0.87 + jitter, 0.012, 80);
@@ -101,8 +104,10 @@ export class Colours {
         if (this.ranked.length > 6)
             items.push({ label: `${this.ranked.length - 6} more`, colour: "transparent" });
         items.push({ label: "framework", colour: dark ? oklch(0.38, 0.028, 255) : oklch(0.91, 0.022, 255) });
-        if (kinds.has(KIND.native) || kinds.has(KIND.runtime) || kinds.has(KIND.kernel))
+        if (kinds.has(KIND.native) || kinds.has(KIND.runtime))
             items.push({ label: "runtime and native", colour: dark ? oklch(0.4, 0.03, 30) : oklch(0.84, 0.03, 30) });
+        if (kinds.has(KIND.kernel))
+            items.push({ label: "kernel", colour: dark ? oklch(0.42, 0.06, 30) : oklch(0.83, 0.06, 30) });
         if (kinds.has(KIND.type))
             items.push({ label: "types", colour: dark ? oklch(0.48, 0.09, 175) : oklch(0.86, 0.08, 175) });
         return items;

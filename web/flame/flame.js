@@ -7,7 +7,7 @@
 import { FlameCanvas } from "./canvas.js";
 import { Colours } from "./colours.js";
 import { formatChange, formatPercent, formatValue, shorten, visible } from "./text.js";
-import { calleeTree, callerTree, KIND_LABELS, Profile } from "./tree.js";
+import { calleeTree, callerTree, KIND, KIND_LABELS, Profile } from "./tree.js";
 
 const TABLE_ROWS = 100;
 const NAME_MAX = 400;
@@ -94,6 +94,7 @@ export class FlameGraph {
         this.viewSelect.value = String(index);
         this.#weigh();
         this.#fillThreads();
+        this.#fillProcesses();
         this.#goTo(place);
     }
 
@@ -103,6 +104,12 @@ export class FlameGraph {
         this.threadSelect.value = String(index);
         this.#weigh();
         this.#goTo(place);
+    }
+
+    /* One process with all its stacks; -1: all of them. */
+    setProcess(frame) {
+        this.#remember();
+        this.#goTo({ order: "callees", focus: frame, path: [] });
     }
 
     /* "callees": who calls whom. "callers": bottom up, from where it was spent. */
@@ -304,6 +311,8 @@ export class FlameGraph {
         this.colourSelect = make("select", { onchange: () => this.setColours(this.colourSelect.value) },
             make("option", { value: "module", text: "module" }), make("option", { value: "space", text: "namespace" }));
         this.threadLabel = make("label", { class: "flame-field" }, make("span", { text: "Thread" }), this.threadSelect);
+        this.processSelect = make("select", { onchange: () => this.setProcess(Number(this.processSelect.value)) });
+        this.processLabel = make("label", { class: "flame-field" }, make("span", { text: "Process" }), this.processSelect);
         this.colourLabel = make("label", { class: "flame-field" }, make("span", { text: "Colour" }), this.colourSelect);
         this.orderButtons = new Map([["callees", "Call tree"], ["callers", "Bottom-up"]].map(([order, text]) =>
             [order, make("button", { type: "button", text, onclick: () => this.setOrder(order) })]));
@@ -316,6 +325,7 @@ export class FlameGraph {
         this.element.replaceChildren(
             make("div", { class: "flame-bar", role: "toolbar", "aria-label": "Flame graph" },
                 make("label", { class: "flame-field" }, make("span", { text: "View" }), this.viewSelect),
+                this.processLabel,
                 this.threadLabel,
                 make("div", { class: "flame-choice", role: "group", "aria-label": "Order" }, ...this.orderButtons.values()),
                 this.colourLabel,
@@ -392,12 +402,28 @@ export class FlameGraph {
             const label = [name ? visible(shorten(name, 40)) : "thread", id].join(" ");
             return make("option", { value: t, text: `${label}  (${formatPercent(totals[t], whole)})` });
         });
-        this.threadSelect.replaceChildren(make("option", { value: -1, text: `All ${order.length} threads` }), ...options);
+        this.threadSelect.replaceChildren(make("option", { value: -1, text: "All threads" }), ...options);
         this.threadSelect.value = String(this.thread);
         this.threadLabel.hidden = this.profile.threads.length < 2;
     }
 
+    /* Processes are frames at the root, where a recording has several. */
+    #fillProcesses() {
+        const kinds = this.profile.frames.kind;
+        const totals = this.#frameSums.total;
+        const found = [...kinds.keys()].filter((f) => kinds[f] === KIND.process && totals[f] > 0)
+            .sort((a, b) => totals[b] - totals[a]);
+        const whole = found.reduce((sum, frame) => sum + totals[frame], 0);
+        const options = found.map((frame) => make("option", { value: frame,
+            text: `${visible(shorten(this.profile.frames.name[frame], 40))}  (${formatPercent(totals[frame], whole)})` }));
+        this.processSelect.replaceChildren(make("option", { value: -1, text: "All processes" }), ...options);
+        this.processLabel.hidden = found.length < 2;
+    }
+
     #fillLegend() {
+        this.processSelect.value = String(this.focusFrame);
+        if (this.processSelect.selectedIndex < 0)
+            this.processSelect.value = "-1";
         this.colourLabel.hidden = this.profile.isDiff;
         const items = this.profile.isDiff
             ? [-1, -0.5, 0, 0.5, 1].map((change, i) =>
@@ -430,7 +456,9 @@ export class FlameGraph {
         const key = columns.find((column) => column.key === this.sort).values;
         for (const column of columns)
             column.largest = column.values.reduce((most, value) => Math.max(most, Math.abs(value)), 0);
-        const frames = [...key.keys()].filter((f) => columns.some(({ values }) => values[f]) && (!this.matcher || this.matcher(f)))
+        const kinds = this.profile.frames.kind; // a process is no method
+        const frames = [...key.keys()].filter((f) => kinds[f] !== KIND.process &&
+            columns.some(({ values }) => values[f]) && (!this.matcher || this.matcher(f)))
             .sort((a, b) => Math.abs(key[b]) - Math.abs(key[a])).slice(0, TABLE_ROWS);
         this.tableHead.replaceChildren(make("th", { scope: "col", text: "Method" }), ...columns.map((column) =>
             make("th", { scope: "col", "aria-sort": column.key === this.sort ? "descending" : "none" },

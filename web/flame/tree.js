@@ -11,8 +11,8 @@
 export const FRAMEWORK = 1;
 export const ASYNC = 2;
 export const WAITING = 4;
-export const KIND = { managed: 0, native: 1, runtime: 2, type: 3, kernel: 4 };
-export const KIND_LABELS = ["managed", "native", "runtime", "type", "kernel"];
+export const KIND = { managed: 0, native: 1, runtime: 2, type: 3, kernel: 4, process: 5 };
+export const KIND_LABELS = ["managed", "native", "runtime", "type", "kernel", "process"];
 
 /* Beyond these a tree of callers is not unfolded further: nobody sees a hundred-thousandth. */
 const SMALLEST_SHARE = 1e-5;

@@ -11,7 +11,7 @@ internal sealed record Order(int Number, int ProductId, int Quantity, decimal To
 
 internal sealed class OrderRejected(string reason) : Exception(reason);
 
-internal sealed class OrderDesk(PriceEngine prices, Bank bank, Archive archive)
+internal sealed class OrderDesk(PriceEngine prices, Bank bank, Archive archive, ILogger<OrderDesk> log)
 {
     private const int MostOrdersKept = 10_000;
     private const int MostPerOrder = 200;
@@ -23,13 +23,17 @@ internal sealed class OrderDesk(PriceEngine prices, Bank bank, Archive archive)
 
     public async Task<Order> Place(OrderRequest request)
     {
+        using IDisposable? scope =
+            log.BeginScope("order of {Quantity} of product {ProductId}", request.Quantity, request.ProductId);
         Quote quote = prices.GetQuote(request.ProductId, request.Quantity)
             ?? throw new OrderRejected($"there is no product {request.ProductId}");
         int number = Reserve(request);
+        log.LogDebug("order {Number}: collecting {Total}", number, quote.Total);
         await bank.Collect(new Payment(number, quote.Total));
         var order = new Order(number, request.ProductId, request.Quantity, quote.Total);
         Remember(order);
         await archive.Append(order.ToString());
+        log.LogInformation("order {Number} placed for {Total}", number, quote.Total);
         return order;
     }
 

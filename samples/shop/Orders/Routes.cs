@@ -15,7 +15,7 @@ internal static class Routes
         });
     }
 
-    private static async Task<IResult> Place(OrderDesk desk, OrderRequest request)
+    private static async Task<IResult> Place(OrderDesk desk, ILogger<OrderDesk> log, OrderRequest request)
     {
         try
         {
@@ -23,6 +23,7 @@ internal static class Routes
         }
         catch (OrderRejected rejected)
         {
+            log.LogWarning(new EventId(7, "Rejected"), rejected, "order of product {ProductId} rejected", request.ProductId);
             return Results.Conflict(rejected.Message);
         }
     }

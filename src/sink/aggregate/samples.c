@@ -14,6 +14,7 @@
 #include "model/event.h"
 #include "model/report.h"
 #include "sink/aggregate/ended_threads.h"
+#include "sink/aggregate/sample_threads.h"
 #include "sink/aggregate/unseen.h"
 #include "sink/aggregate/weighing.h"
 
@@ -423,38 +424,6 @@ static int take_sample(struct sn_sink *sink, const struct sn_event *event)
 
 /* --- the end --- */
 
-static int most_first(const void *left, const void *right)
-{
-    const struct sn_thread_time *a = left;
-    const struct sn_thread_time *b = right;
-    if (a->cpu_ns != b->cpu_ns)
-        return a->cpu_ns < b->cpu_ns ? 1 : -1;
-    if (a->sample_count != b->sample_count)
-        return a->sample_count < b->sample_count ? 1 : -1;
-    return (a->thread_id > b->thread_id) - (a->thread_id < b->thread_id);
-}
-
-/* One entry a thread of the profile: what its rows add up to. */
-static void list_threads(struct sn_report *report)
-{
-    const struct sn_profile *profile = report->samples;
-    report->threads = calloc(profile->thread_count + 1, sizeof(*report->threads));
-    if (!report->threads)
-        return;
-    report->thread_count = profile->thread_count;
-    for (size_t i = 0; i < profile->thread_count; i++) {
-        report->threads[i].thread_id = profile->threads[i].thread_id;
-        report->threads[i].name = profile->threads[i].name;
-    }
-    for (size_t i = 0; i < profile->row_count; i++) {
-        struct sn_thread_time *thread = &report->threads[profile->rows[i].thread];
-        thread->cpu_ns += profile->rows[i].values[CPU];
-        thread->wall_ns += profile->rows[i].values[WALL];
-        thread->sample_count += profile->rows[i].values[SAMPLES];
-    }
-    qsort(report->threads, report->thread_count, sizeof(*report->threads), most_first);
-}
-
 static uint64_t assigned_to(const struct samples *samples, uint64_t thread_id)
 {
     const uint64_t *place = sn_table_find(&samples->by_id, thread_id);
@@ -530,7 +499,7 @@ static int finish(struct sn_sink *sink, struct sonde_error *err)
     }
     if (samples->cpu)
         settle_cpu(samples);
-    list_threads(report);
+    sn_sample_threads_list(report);
     return SONDE_OK;
 }
 
@@ -565,7 +534,7 @@ struct sn_sink *sn_samples_sink(const struct sn_aggregate_context *context, stru
     int rc = sn_profile_new(columns, sizeof(columns) / sizeof(*columns), &samples->profile, err);
     context->report->samples = samples->profile;
     if (rc == SONDE_OK)
-        rc = sn_frames_new(context->methods, samples->profile, &samples->frames, err);
+        rc = sn_frames_new(context->code, samples->profile, &samples->frames, err);
     if (rc != SONDE_OK) {
         free_samples(&samples->sink);
         return NULL;

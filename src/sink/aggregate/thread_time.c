@@ -409,7 +409,7 @@ static struct sn_sink *make(const struct sn_aggregate_context *context, bool wit
     int rc = sn_profile_new(columns, sizeof(columns) / sizeof(*columns), &time->profile, err);
     context->report->thread_time = time->profile;
     if (rc == SONDE_OK)
-        rc = sn_frames_new(context->methods, time->profile, &time->frames, err);
+        rc = sn_frames_new(context->code, time->profile, &time->frames, err);
     if (rc != SONDE_OK) {
         free_thread_time(&time->sink);
         return NULL;

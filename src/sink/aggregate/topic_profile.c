@@ -13,7 +13,7 @@ int sn_topic_profile_init(struct sn_topic_profile *topic,
 {
     int rc = sn_profile_new(columns, 2, slot, err);
     if (rc == SONDE_OK)
-        rc = sn_frames_new(context->methods, *slot, &topic->frames, err);
+        rc = sn_frames_new(context->code, *slot, &topic->frames, err);
     if (rc != SONDE_OK)
         return rc;
     topic->profile = *slot;

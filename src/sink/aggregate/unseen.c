@@ -1,40 +1,8 @@
 #include "sink/aggregate/unseen.h"
 
-#include <stdbool.h>
-#include <string.h>
-
 #include "format/cpu_slices.h"
 #include "model/report.h"
-
-struct runtime_thread {
-    const char *prefix; /* of the kernel's name, which is cut at 15 bytes */
-    const char *work;
-    bool is_tracing;
-};
-
-/* What the runtime's own threads do; the first that fits. */
-static const struct runtime_thread runtime_threads[] = {
-    {".NET EventPipe", "[runtime: writing events]", true},
-    {".NET Server GC", "[runtime: garbage collector]", false},
-    {".NET BGC", "[runtime: background garbage collector]", false},
-    {".NET BgGC", "[runtime: background garbage collector]", false},
-    {".NET Tiered Com", "[runtime: compiling hot methods]", false},
-    {".NET Tiering", "[runtime: compiling hot methods]", false},
-    {".NET Finalizer", "[runtime: finalizers]", false},
-    {".NET SigHandler", "[runtime: signals]", false},
-    {".NET SynchManag", "[runtime: synchronization]", false},
-    {".NET Debugger", "[runtime: debugger]", false},
-    {".NET DebugPipe", "[runtime: debugger]", false},
-    {"", "[native code]", false},
-};
-
-static const struct runtime_thread *runtime_thread(const char *name)
-{
-    const struct runtime_thread *thread = runtime_threads;
-    while (strncmp(name, thread->prefix, strlen(thread->prefix)) != 0)
-        thread++;
-    return thread;
-}
+#include "symbol/runtime_threads.h"
 
 /* What the thread ran in the intervals that touch the time from first to last. */
 static uint64_t ran_between(const struct sn_cpu_slices *cpu, const struct sn_cpu_thread *thread,
@@ -68,18 +36,19 @@ static void add_row(struct sn_profile *profile, const struct sn_cpu_thread *thre
 void sn_unseen_add(struct sn_report *report, const struct sn_unseen *unseen)
 {
     const struct sn_cpu_thread *thread = unseen->thread;
-    const struct runtime_thread *known = runtime_thread(thread->name);
+    unsigned role = sn_runtime_role(thread->name);
     uint64_t ran = ran_between(unseen->cpu, thread, unseen->first_ns, unseen->last_ns);
     uint64_t left = ran > unseen->assigned_ns ? ran - unseen->assigned_ns : 0;
     report->cpu_ns += unseen->assigned_ns;
-    if (known->is_tracing || unseen->is_sampler) { /* not the program's own: told apart */
+    if (sn_runtime_role_is_tracing(role) ||
+        unseen->is_sampler) { /* not the program's own: told apart */
         report->tracing_cpu_ns += left;
         return;
     }
     report->cpu_ns += left;
     report->unseen_cpu_ns += left;
     if (left)
-        add_row(report->samples, thread, known->work, left);
+        add_row(report->samples, thread, sn_runtime_role_name(role), left);
 }
 
 void sn_unseen_ended(struct sn_report *report, uint64_t ns)

@@ -11,7 +11,6 @@
 #include "flow/road.h"
 #include "flow/source.h"
 
-/* A Unix socket holds about 200 KB; a larger buffer would only be touched, not filled. */
 #define READ_SIZE (256u << 10)
 
 /* Between the answer to a stop and the end of the stream; and for the stop of a stream that is
@@ -32,22 +31,32 @@ struct eventpipe {
     bool is_open;
     bool is_stopping;
     bool is_stop_answered;
-    bool is_drained;     /* the stream's end was read */
+    bool is_drained; /* the stream's end was read */
+    bool has_backlog;
     bool is_undecodable; /* the bytes are no NetTrace stream: only the tap still gets them */
     struct sonde_error err;
-    uint8_t bytes[READ_SIZE];
+    uint64_t asked_ns;
+    uint64_t opened_ns;
+    struct sn_eventpipe_scratch own_scratch; /* owns */
+    struct sn_eventpipe_scratch *scratch;
 };
 
 /* A runtime notices a closed stream only when it next writes to it, which may be never: a session
- * that did not end by itself is stopped as well. The stream is closed first, so that the stop has
- * nothing to wait for. */
+ * that did not end by itself is stopped as well. Where that is waited for here, the stream is
+ * closed first, so that the stop has nothing to wait for. */
 static void close_session(struct eventpipe *pipe, bool is_at_end)
 {
     sn_loop_unwatch(&pipe->watch);
     sn_loop_untimer(&pipe->end_deadline);
     uint64_t id = pipe->session.id;
+    bool must_stop = pipe->is_open && !is_at_end;
+    if (must_stop && pipe->options.part) {
+        pipe->options.part(pipe->options.user, &pipe->options.route, id,
+                           sn_take_fd(&pipe->session.fd));
+        must_stop = false;
+    }
     sn_ipc_session_close(&pipe->session);
-    if (!pipe->is_open || is_at_end)
+    if (!must_stop)
         return;
     struct sn_ipc_request request = {.command = SN_IPC_STOP_TRACING, .session_id = id};
     SN_AUTO(sn_ipc_reply_done) struct sn_ipc_reply reply = {0};
@@ -84,7 +93,7 @@ static void decode(struct eventpipe *pipe, size_t size)
     if (pipe->is_undecodable)
         return;
     struct sonde_error cause = {0};
-    int rc = sn_decoder_feed(pipe->decoder, pipe->bytes, size, &cause);
+    int rc = sn_decoder_feed(pipe->decoder, pipe->scratch->bytes, size, &cause);
     if (rc == SONDE_OK)
         return;
     pipe->is_undecodable = true;
@@ -96,7 +105,7 @@ static void take_bytes(struct eventpipe *pipe, size_t size)
 {
     const struct sn_eventpipe_options *options = &pipe->options;
     if (options->tap) {
-        int rc = options->tap(options->user, pipe->bytes, size, &pipe->err);
+        int rc = options->tap(options->user, pipe->scratch->bytes, size, &pipe->err);
         if (rc != SONDE_OK) {
             end(pipe, rc, false);
             return;
@@ -109,7 +118,8 @@ static void read_stream(struct sn_watch *watch, uint32_t events)
 {
     struct eventpipe *pipe = watch->user;
     (void)events;
-    ssize_t got = read(pipe->session.fd, pipe->bytes, sizeof(pipe->bytes));
+    ssize_t got = read(pipe->session.fd, pipe->scratch->bytes, pipe->scratch->size);
+    pipe->has_backlog = got == (ssize_t)pipe->scratch->size;
     if (got > 0)
         take_bytes(pipe, (size_t)got);
     if (got > 0 || (got < 0 && (errno == EAGAIN || errno == EINTR)))
@@ -146,6 +156,7 @@ static void opened(struct sn_ipc_session *session, int status, const struct sond
         return;
     }
     pipe->is_open = true;
+    pipe->opened_ns = sn_clock_monotonic_ns();
     pipe->watch = (struct sn_watch){.fd = session->fd, .ready = read_stream, .user = pipe};
     int rc = sn_loop_watch(sn_road_loop(pipe->road), &pipe->watch, EPOLLIN, &pipe->err);
     if (rc != SONDE_OK)
@@ -162,6 +173,9 @@ static int start(struct sn_source *source, struct sn_road *road, struct sonde_er
     int rc = sn_decoder_new(road, source, options->damaged, options->user, &pipe->decoder, err);
     if (rc != SONDE_OK)
         return rc;
+    if (options->filter)
+        sn_decoder_set_filter(pipe->decoder, options->filter);
+    pipe->asked_ns = sn_clock_monotonic_ns();
     pipe->session.user = pipe;
     return sn_ipc_session_start(&pipe->session, sn_road_loop(road), &options->route,
                                 &options->wants, opened, err);
@@ -190,6 +204,7 @@ static void free_eventpipe(struct sn_source *source)
     struct eventpipe *pipe = (struct eventpipe *)source;
     close_session(pipe, pipe->source.has_ended);
     sn_decoder_free(pipe->decoder);
+    free(pipe->own_scratch.bytes);
     free(pipe);
 }
 
@@ -204,6 +219,13 @@ int sn_eventpipe_new(const struct sn_eventpipe_options *options, struct sn_sourc
         return sn_fail(err, SONDE_E_NOMEM, 0, "no memory for a session");
     pipe->source.ops = &eventpipe_ops;
     pipe->options = *options;
+    pipe->scratch = options->scratch ? options->scratch : &pipe->own_scratch;
+    if (!options->scratch)
+        pipe->own_scratch = (struct sn_eventpipe_scratch){malloc(READ_SIZE), READ_SIZE};
+    if (!pipe->scratch->bytes) {
+        free(pipe);
+        return sn_fail(err, SONDE_E_NOMEM, 0, "no memory for a session");
+    }
     *ret_source = &pipe->source;
     return SONDE_OK;
 }
@@ -216,6 +238,9 @@ void sn_eventpipe_state(const struct sn_source *source, struct sn_eventpipe_stat
         .has_stacks = pipe->options.wants.stacks || !pipe->session.stacks_off_applied,
         .filters_applied = pipe->session.filters_applied,
         .err = &pipe->err,
+        .asked_ns = pipe->asked_ns,
+        .opened_ns = pipe->opened_ns,
+        .has_backlog = pipe->has_backlog,
     };
     if (pipe->decoder)
         ret_state->counters = sn_decoder_counters(pipe->decoder);
@@ -225,6 +250,16 @@ const struct sn_trace_info *sn_eventpipe_info(const struct sn_source *source)
 {
     const struct eventpipe *pipe = (const struct eventpipe *)source;
     return pipe->decoder ? sn_decoder_info(pipe->decoder) : NULL;
+}
+
+void sn_eventpipe_pause(struct sn_source *source, bool pauses)
+{
+    struct eventpipe *pipe = (struct eventpipe *)source;
+    if (pauses)
+        sn_loop_unwatch(&pipe->watch);
+    else if (pipe->is_open && !pipe->source.has_ended && !pipe->is_drained && !pipe->watch.loop &&
+             sn_loop_watch(sn_road_loop(pipe->road), &pipe->watch, EPOLLIN, &pipe->err) != SONDE_OK)
+        end(pipe, pipe->err.status, false);
 }
 
 void sn_eventpipe_abandon(struct sn_source *source)

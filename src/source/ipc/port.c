@@ -51,6 +51,7 @@ struct sn_ipc_port {
     struct arrival arrivals[MOST_ARRIVALS];
     struct runtime runtimes[MOST_RUNTIMES];
     size_t runtime_count;
+    bool is_shared; /* the socket is not ours to remove */
 
     struct sn_loop *loop; /* borrows; NULL: served only from within the port's functions */
     struct sn_watch watch;
@@ -230,7 +231,7 @@ static void serve(struct sn_ipc_port *port)
         if (port->arrivals[i].fd >= 0)
             read_arrival(port, &port->arrivals[i]);
     }
-    for (;;) {
+    while (port->listener >= 0) {
         int fd = accept4(port->listener, NULL, NULL, SOCK_NONBLOCK | SOCK_CLOEXEC);
         if (fd < 0)
             return; /* nobody more; or no descriptors, then they wait in the queue */
@@ -364,12 +365,38 @@ void sn_ipc_port_free(struct sn_ipc_port *port)
     for (size_t i = 0; i < port->runtime_count; i++)
         sn_close(port->runtimes[i].fd);
     /* What cannot be removed now is replaced or left lying; nobody listens there. */
-    if (port->listener >= 0)
+    if (port->listener >= 0 && !port->is_shared)
         (void)unlink(port->path);
-    if (port->private_directory[0])
+    if (port->private_directory[0] && !port->is_shared)
         (void)rmdir(port->private_directory);
     sn_close(port->listener);
     free(port);
+}
+
+void sn_ipc_port_share(struct sn_ipc_port *port)
+{
+    port->is_shared = true;
+}
+
+int sn_ipc_port_admit_all(struct sn_ipc_port *port, struct sonde_error *err)
+{
+    if ((port->private_directory[0] && chmod(port->private_directory, 0711) != 0) ||
+        chmod(port->path, 0666) != 0)
+        return sn_fail_errno(err, "cannot open '%s' to others", port->path);
+    return SONDE_OK;
+}
+
+void sn_ipc_port_close(struct sn_ipc_port *port)
+{
+    sn_loop_unwatch(&port->watch);
+    for (size_t i = 0; i < MOST_ARRIVALS; i++)
+        drop_arrival(&port->arrivals[i]);
+    sn_close(sn_take_fd(&port->listener));
+}
+
+int sn_ipc_port_fd(const struct sn_ipc_port *port)
+{
+    return port->listener;
 }
 
 const char *sn_ipc_port_path(const struct sn_ipc_port *port)

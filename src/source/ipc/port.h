@@ -49,6 +49,16 @@ static inline void sn_ipc_port_free_auto(struct sn_ipc_port **slot)
     sn_ipc_port_free(*slot);
 }
 
+/* Another process has it as well, and removes the socket in the end: free only closes. */
+void sn_ipc_port_share(struct sn_ipc_port *port);
+
+/* Other users may connect as well. */
+int sn_ipc_port_admit_all(struct sn_ipc_port *port, struct sonde_error *err);
+
+/* Nobody new is let in; those that are half in try elsewhere. */
+void sn_ipc_port_close(struct sn_ipc_port *port);
+
+int sn_ipc_port_fd(const struct sn_ipc_port *port); /* what it listens on */
 const char *sn_ipc_port_path(const struct sn_ipc_port *port);
 
 /* "PATH,suspend" or "PATH,nosuspend": the value for DOTNET_DiagnosticPorts. */

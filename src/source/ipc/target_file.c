@@ -12,8 +12,8 @@
 #include "base/cursor.h"
 #include "base/err.h"
 #include "base/own.h"
-#include "source/ipc/commands.h"
 #include "source/ipc/connect.h"
+#include "source/ipc/ipc_commands.h"
 #include "source/ipc/process.h"
 
 #define LARGEST_HOOK (16u << 20)

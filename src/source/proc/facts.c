@@ -66,6 +66,7 @@ static bool take_stat(struct sn_proc_facts *facts)
     facts->state = '?';
     if (fields[0])
         facts->state = fields[1];
+    facts->parent = (uint32_t)stat_field(fields, 4);
     facts->cpu_ns = ticks_to_ns(stat_field(fields, 14) + stat_field(fields, 15));
     facts->thread_count = (uint32_t)stat_field(fields, 20);
     facts->start_ticks = stat_field(fields, 22);
@@ -99,6 +100,33 @@ static void take_command_line(struct sn_proc_facts *facts)
     }
 }
 
+/* The last number of NSpid: an old kernel, or no namespace of its own, has ours. */
+static void take_ns_pid(struct sn_proc_facts *facts)
+{
+    char text[4096];
+    facts->ns_pid = facts->pid;
+    const char *line = NULL;
+    if (peek(facts->pid, "status", text, sizeof(text)) > 0)
+        line = strstr(text, "\nNSpid:");
+    if (!line)
+        return;
+    char *at = (char *)line + strlen("\nNSpid:");
+    while (*at == '\t' || *at == ' ')
+        facts->ns_pid = (uint32_t)strtoul(at, &at, 10);
+}
+
+/* Lines are "number:controllers:path"; the unified tree is number 0. */
+static void take_cgroup(struct sn_proc_facts *facts, const char *text)
+{
+    const char *unified = strncmp(text, "0::", 3) == 0 ? text : strstr(text, "\n0::");
+    const char *line = unified ? unified + (*unified == '\n') : text;
+    const char *first = strchr(line, ':');
+    const char *path = first ? strchr(first + 1, ':') : NULL;
+    if (path)
+        (void)snprintf(facts->cgroup, sizeof(facts->cgroup), "%.*s", (int)strcspn(path + 1, "\n"),
+                       path + 1);
+}
+
 /* Container engines put a 64-digit id into the cgroup's path; its first 12 digits are what they
  * show. */
 static void take_container(struct sn_proc_facts *facts)
@@ -106,6 +134,7 @@ static void take_container(struct sn_proc_facts *facts)
     char text[4096];
     if (peek(facts->pid, "cgroup", text, sizeof(text)) <= 0)
         return;
+    take_cgroup(facts, text);
     size_t run = 0;
     for (const char *at = text;; at++) {
         if (isxdigit((unsigned char)*at)) {
@@ -150,6 +179,7 @@ bool sn_proc_facts_read(uint32_t pid, struct sn_proc_facts *ret_facts)
     if (!take_stat(ret_facts))
         return false;
     take_owner(ret_facts);
+    take_ns_pid(ret_facts);
     take_command_line(ret_facts);
     take_container(ret_facts);
     return true;

@@ -11,6 +11,8 @@
 
 struct sn_proc_facts {
     uint32_t pid;
+    uint32_t ns_pid; /* as it counts itself: in its own pid namespace */
+    uint32_t parent;
     uint32_t uid;
     char state;           /* as ps shows it: R, S, D, T, Z ... */
     uint64_t start_ticks; /* since boot; with the pid it names the process for ever */
@@ -21,6 +23,7 @@ struct sn_proc_facts {
     char user[SN_USER_NAME_SIZE]; /* a name from /etc/passwd, else the number */
     char comm[17];                /* the kernel's name for it */
     char container[16];           /* the first 12 characters of a container's id, or "" */
+    char cgroup[256];             /* its path in the unified tree, else in the first; "" */
     char command_line[512];       /* arguments joined by spaces; cut when longer */
 };
 

@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
+#include <linux/capability.h>
 #include <linux/perf_event.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -53,4 +54,11 @@ long sn_rights_setting(const char *name, long otherwise)
     (void)snprintf(path, sizeof(path), "/proc/sys/%s", name);
     return sn_file_peek_at(AT_FDCWD, path, text, sizeof(text)) > 0 ? strtol(text, NULL, 10)
                                                                    : otherwise;
+}
+
+bool sn_rights_kernel_names(void)
+{
+    long restricted = sn_rights_setting("kernel/kptr_restrict", 0);
+    bool is_open = restricted == 0 && sn_rights_setting("kernel/perf_event_paranoid", 2) <= 1;
+    return is_open || (restricted <= 1 && sn_rights_has_capability(CAP_SYSLOG));
 }

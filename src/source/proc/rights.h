@@ -18,6 +18,9 @@ bool sn_rights_perf(enum sn_perf_scope scope);
 /* Whether we hold a capability (CAP_SYS_PTRACE ...). */
 bool sn_rights_has_capability(unsigned capability);
 
+/* Whether /proc/kallsyms shows us its addresses. */
+bool sn_rights_kernel_names(void);
+
 /* Whether the memory of `pid` can be read. */
 bool sn_rights_can_read_memory(uint32_t pid);
 

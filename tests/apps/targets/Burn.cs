@@ -1,4 +1,6 @@
-// Busy threads with deep stacks among parked ones: burn [threads=2] [parked=0] [depth=40]
+// Busy threads with deep stacks among parked ones: burn [threads=2] [parked=0] [depth=40] [rounds=0]
+//
+// With a number of rounds the first thread ends the program when it has done as many: the same work, whatever it costs.
 using System.Runtime.CompilerServices;
 
 namespace Targets;
@@ -11,17 +13,22 @@ internal static class Burn
     {
         int depth = stage.Number("depth", 40);
 
+        int rounds = stage.Number("rounds", 0);
         for (int i = 0; i < stage.Number("threads", 2); i++)
-            stage.Spawn($"burn-{i}", () => BurnUntilStopped(stage, depth));
+            stage.Spawn($"burn-{i}", () => BurnUntilStopped(stage, depth, rounds));
         for (int i = 0; i < stage.Number("parked", 0); i++)
             stage.Spawn($"parked-{i}", () => Descend(depth, () => stage.Stopping.WaitHandle.WaitOne() ? 1 : 0));
     }
 
     /// <summary>Stays at the bottom for some milliseconds, so that nearly every sample is a deep one.</summary>
-    private static void BurnUntilStopped(Stage stage, int depth)
+    private static void BurnUntilStopped(Stage stage, int depth, int rounds)
     {
-        while (!stage.IsStopping)
+        for (int round = 1; !stage.IsStopping; round++)
+        {
             s_sink += Descend(depth, Compute);
+            if (round == rounds)
+                stage.Stop(0);
+        }
     }
 
     // Three methods call each other in turn, so that a stack shows more than one name. The addition

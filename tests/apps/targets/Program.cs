@@ -16,12 +16,17 @@ internal static class Program
         ["locks"] = Locks.Start,
         ["jit"] = Jit.Start,
         ["all"] = StartAll,
+        ["hostile"] = Hostile.Start,
         ["exit"] = Exit.Start,
         ["startup"] = Startup.Start,
         ["parts"] = Parts.Start,
         ["shapes"] = Shapes.Start,
         ["waits"] = Waits.Start,
         ["truth"] = Truth.Start,
+        ["shares"] = Shares.Start,
+        ["numbers"] = Numbers.Start,
+        ["payloads"] = Payloads.Start,
+        ["meters"] = Meters.Start,
     };
 
     private static int Main(string[] args)

@@ -5,7 +5,6 @@
 //   cpu thread=<id> name=<name> ns=<nanoseconds>
 using System.IO.Compression;
 using System.Runtime.CompilerServices;
-using System.Runtime.InteropServices;
 
 namespace Targets;
 
@@ -38,8 +37,7 @@ internal static class Truth
     private static void Measure(Stage stage, string name, Action body) => stage.Spawn(name, () =>
     {
         body();
-        ReadClock(ThreadClock, out TimeSpec spent);
-        Stage.Say($"cpu thread={GetThreadId()} name={name} ns={spent.Seconds * 1_000_000_000 + spent.Nanoseconds}");
+        ThreadClock.Say(name);
     });
 
     private static void Every(Stage stage, int sleep, Action step)
@@ -159,18 +157,4 @@ internal static class Truth
             }
         }
     }
-
-    private const int ThreadClock = 3; // CLOCK_THREAD_CPUTIME_ID
-
-    private struct TimeSpec
-    {
-        public long Seconds;
-        public long Nanoseconds;
-    }
-
-    [DllImport("libc", EntryPoint = "clock_gettime")]
-    private static extern int ReadClock(int clock, out TimeSpec time);
-
-    [DllImport("libc", EntryPoint = "gettid")]
-    private static extern int GetThreadId();
 }

@@ -3,7 +3,10 @@
 //   traceevent.dll counts FILE             events by provider, id and version, and the lost ones
 //   traceevent.dll digest FILE             one sorted line per event; README.md has the columns
 //   traceevent.dll stacks FILE [--modules] the sampler's stacks with method names, folded
+//   traceevent.dll universal FILE          samples, switches and times of a machine-wide recording
+//   traceevent.dll perfscript FILE [--threads]  stacks of a perfcollect file, or thread times
 //   traceevent.dll lines ASSEMBLY          the sequence points of its PDB, by System.Reflection.Metadata
+//   traceevent.dll counters PID SECONDS SOURCE,... METER,...  counters and metrics of a process, live, as JSON
 //   traceevent.dll bench FILE [--payload]  how fast it reads the file
 using System.Buffers.Binary;
 using System.Diagnostics;
@@ -43,11 +46,17 @@ internal static class Program
             case ["digest", var file]: PrintDigest(file, output); return 0;
             case ["stacks", var file]: PrintStacks(file, false, output); return 0;
             case ["stacks", var file, "--modules"]: PrintStacks(file, true, output); return 0;
+            case ["universal", var file]: UniversalTrace.Print(file, output); return 0;
+            case ["perfscript", var file]: PerfScript.Print(file, false, output); return 0;
+            case ["perfscript", var file, "--threads"]: PerfScript.Print(file, true, output); return 0;
             case ["lines", var file]: SourceLines.Print(file, output); return 0;
+            case ["counters", var pid, var seconds, var sources, var meters]:
+                LiveCounters.Print(int.Parse(pid, CultureInfo.InvariantCulture), seconds, sources, meters, output);
+                return 0;
             case ["bench", var file]: PrintBench(file, false, output); return 0;
             case ["bench", var file, "--payload"]: PrintBench(file, true, output); return 0;
         }
-        Console.Error.WriteLine("usage: traceevent.dll counts|digest|stacks|lines|bench FILE [--payload]");
+        Console.Error.WriteLine("usage: traceevent.dll counts|digest|stacks|universal|perfscript|lines|bench FILE [--payload]");
         return 2;
     }
 

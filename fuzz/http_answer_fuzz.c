@@ -1,0 +1,55 @@
+/* Any bytes as the answer of an HTTP server: whole and byte by byte they mean the same, a failure
+ * has its cause, and what is shown is printable. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "net/http_answer.h"
+
+static void check_text(const char *text, size_t capacity)
+{
+    size_t size = strnlen(text, capacity);
+    if (size == capacity)
+        abort();
+    for (size_t i = 0; i < size; i++) {
+        if (text[i] < ' ' || text[i] > '~')
+            abort();
+    }
+}
+
+static int feed(struct sn_http_answer *answer, const uint8_t *data, size_t size, size_t step,
+                size_t *ret_total)
+{
+    struct sonde_error err = {0};
+    int rc = SONDE_AGAIN;
+    *ret_total = 0;
+    sn_http_answer_init(answer);
+    while (rc == SONDE_AGAIN && *ret_total < size) {
+        size_t used = 0;
+        size_t left = size - *ret_total;
+        rc = sn_http_answer_feed(answer, data + *ret_total, left < step ? left : step, &used, &err);
+        *ret_total += used;
+    }
+    if (rc == SONDE_AGAIN)
+        rc = sn_http_answer_end(answer, &err);
+    if ((rc == SONDE_OK) != !err.text[0])
+        abort();
+    check_text(answer->reason, sizeof(answer->reason));
+    check_text(answer->excerpt, sizeof(answer->excerpt));
+    return rc;
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    static struct sn_http_answer whole, bytes;
+    size_t whole_size, bytes_size;
+    int rc = feed(&whole, data, size, SIZE_MAX, &whole_size);
+    if (feed(&bytes, data, size, 1, &bytes_size) != rc || whole.status != bytes.status)
+        abort();
+    if (rc == SONDE_OK &&
+        (whole_size != bytes_size || whole.status < 200 || whole.status > 599 ||
+         whole.keeps_alive != bytes.keeps_alive || strcmp(whole.excerpt, bytes.excerpt) != 0))
+        abort();
+    return 0;
+}
