@@ -5,13 +5,13 @@
 
 #include "base/clock.h"
 #include "base/err.h"
-#include "net/http_server.h"
+#include "net/page_server.h"
 #include "sink/export/export_series.h"
 #include "sink/export/exporters.h"
 
 struct prometheus {
     struct sn_exporter base;
-    struct sn_http_server *server;   /* owns */
+    struct sn_page_server *server;   /* owns */
     struct sn_export_series *series; /* owns */
     const char *path;
     enum sn_export_names names;
@@ -25,8 +25,8 @@ static void take_point(struct sn_exporter *exporter, const struct sonde_point *p
                                NULL); /* it counts what it cannot take */
 }
 
-static void answer_page(struct prometheus *prometheus, const struct sn_http_request *request,
-                        struct sn_http_response *response)
+static void answer_page(struct prometheus *prometheus, const struct sn_page_request *request,
+                        struct sn_page_response *response)
 {
     struct sn_prometheus_options options = {
         .names = prometheus->names,
@@ -47,8 +47,8 @@ static void answer_page(struct prometheus *prometheus, const struct sn_http_requ
         prometheus->base.number_count += count;
 }
 
-static void answer(void *user, const struct sn_http_request *request,
-                   struct sn_http_response *response)
+static void answer(void *user, const struct sn_page_request *request,
+                   struct sn_page_response *response)
 {
     struct prometheus *prometheus = user;
     bool is_read = strcmp(request->method, "GET") == 0 || strcmp(request->method, "HEAD") == 0;
@@ -78,17 +78,17 @@ static void forget(struct sn_exporter *exporter, const struct sonde_process *pro
 
 static int get_fd(const struct sn_exporter *exporter)
 {
-    return sn_http_server_fd(((const struct prometheus *)exporter)->server);
+    return sn_page_server_fd(((const struct prometheus *)exporter)->server);
 }
 
 static int get_wait_ms(const struct sn_exporter *exporter)
 {
-    return sn_http_server_wait_ms(((const struct prometheus *)exporter)->server);
+    return sn_page_server_wait_ms(((const struct prometheus *)exporter)->server);
 }
 
 static int turn(struct sn_exporter *exporter, struct sonde_error *err)
 {
-    return sn_http_server_turn(((struct prometheus *)exporter)->server, err);
+    return sn_page_server_turn(((struct prometheus *)exporter)->server, err);
 }
 
 static void free_prometheus(struct sn_exporter *exporter)
@@ -96,7 +96,7 @@ static void free_prometheus(struct sn_exporter *exporter)
     struct prometheus *prometheus = (struct prometheus *)exporter;
     if (!prometheus)
         return;
-    sn_http_server_free(prometheus->server);
+    sn_page_server_free(prometheus->server);
     sn_export_series_free(prometheus->series);
     free(prometheus);
 }
@@ -114,7 +114,7 @@ static int open_prometheus(struct sn_configuration *configuration,
                             ? SN_NAMES_OTEL
                             : SN_NAMES_DOTNET_MONITOR;
     prometheus->series = sn_export_series_new(0);
-    int rc = prometheus->series ? sn_http_server_new(sn_settings_text(settings, "listen"), answer,
+    int rc = prometheus->series ? sn_page_server_new(sn_settings_text(settings, "listen"), answer,
                                                      prometheus, &prometheus->server, err)
                                 : sn_fail(err, SONDE_E_NOMEM, 0, "no memory for an exporter");
     if (rc != SONDE_OK) {
@@ -122,7 +122,7 @@ static int open_prometheus(struct sn_configuration *configuration,
         return rc;
     }
     (void)snprintf(prometheus->base.place, sizeof(prometheus->base.place), "%s%s",
-                   sn_http_server_url(prometheus->server), prometheus->path);
+                   sn_page_server_url(prometheus->server), prometheus->path);
     *ret_exporter = &prometheus->base;
     return SONDE_OK;
 }

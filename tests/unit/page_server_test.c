@@ -6,19 +6,19 @@
 
 #include "base/clock.h"
 #include "base/own.h"
-#include "net/http_server.h"
+#include "net/page_server.h"
 
 #define BIG_PAGE (4u << 20)
 
 struct fixture {
-    struct sn_http_server *server;
+    struct sn_page_server *server;
     uint16_t port;
     unsigned page_count;
     char accept[64];
 };
 
-static void make_page(void *user, const struct sn_http_request *request,
-                      struct sn_http_response *response)
+static void make_page(void *user, const struct sn_page_request *request,
+                      struct sn_page_response *response)
 {
     struct fixture *fixture = user;
     fixture->page_count++;
@@ -42,9 +42,9 @@ static int set_up(void **state)
     struct fixture *fixture = calloc(1, sizeof(*fixture));
     struct sonde_error err = {0};
     assert_non_null(fixture);
-    assert_int_equal(sn_http_server_new("127.0.0.1:0", make_page, fixture, &fixture->server, &err),
+    assert_int_equal(sn_page_server_new("127.0.0.1:0", make_page, fixture, &fixture->server, &err),
                      SONDE_OK);
-    const char *url = sn_http_server_url(fixture->server);
+    const char *url = sn_page_server_url(fixture->server);
     assert_int_equal(strncmp(url, "http://127.0.0.1:", 17), 0);
     fixture->port = (uint16_t)strtoul(url + 17, NULL, 10);
     *state = fixture;
@@ -54,7 +54,7 @@ static int set_up(void **state)
 static int tear_down(void **state)
 {
     struct fixture *fixture = *state;
-    sn_http_server_free(fixture->server);
+    sn_page_server_free(fixture->server);
     free(fixture);
     return 0;
 }
@@ -81,23 +81,23 @@ static void serve_until_readable(struct fixture *fixture, int client)
     uint64_t deadline = sn_clock_deadline(20ull * SN_NS_PER_SECOND);
     for (;;) {
         struct pollfd polled[] = {
-            {.fd = sn_http_server_fd(fixture->server), .events = POLLIN},
+            {.fd = sn_page_server_fd(fixture->server), .events = POLLIN},
             {.fd = client, .events = POLLIN},
         };
-        int ms = sn_http_server_wait_ms(fixture->server);
+        int ms = sn_page_server_wait_ms(fixture->server);
         assert_true(sn_clock_monotonic_ns() < deadline);
         assert_true(poll(polled, 2, ms < 0 || ms > 1000 ? 1000 : ms) >= 0);
         if (polled[1].revents)
             return;
-        assert_int_equal(sn_http_server_turn(fixture->server, NULL), SONDE_OK);
+        assert_int_equal(sn_page_server_turn(fixture->server, NULL), SONDE_OK);
     }
 }
 
 static void serve_what_is_there(struct fixture *fixture)
 {
-    struct pollfd polled = {.fd = sn_http_server_fd(fixture->server), .events = POLLIN};
-    while (poll(&polled, 1, 0) == 1 || sn_http_server_wait_ms(fixture->server) == 0)
-        assert_int_equal(sn_http_server_turn(fixture->server, NULL), SONDE_OK);
+    struct pollfd polled = {.fd = sn_page_server_fd(fixture->server), .events = POLLIN};
+    while (poll(&polled, 1, 0) == 1 || sn_page_server_wait_ms(fixture->server) == 0)
+        assert_int_equal(sn_page_server_turn(fixture->server, NULL), SONDE_OK);
 }
 
 /* Reads until `end` has come, or with NULL until the server closes. */
@@ -280,7 +280,7 @@ static void pages_under_way_are_bounded(void **state)
         receiver_reset(clients[i]);
     SN_AUTO(sn_close) int client = connect_client(fixture);
     for (int i = 0; i < 3; i++) /* the server sees that they left */
-        assert_int_equal(sn_http_server_turn(fixture->server, NULL), SONDE_OK);
+        assert_int_equal(sn_page_server_turn(fixture->server, NULL), SONDE_OK);
     say(client, "GET /big HTTP/1.1\r\nHost: a\r\n\r\n");
     serve_until_readable(fixture, client);
     (void)recv(client, answer, 15, 0);
@@ -295,7 +295,7 @@ static void more_clients_than_allowed_wait_or_are_turned_away(void **state)
     char answer[1024];
     for (int i = 0; i < count; i++) {
         clients[i] = connect_client(fixture);
-        assert_int_equal(sn_http_server_turn(fixture->server, NULL), SONDE_OK);
+        assert_int_equal(sn_page_server_turn(fixture->server, NULL), SONDE_OK);
     }
     for (int i = 0; i < count; i++)
         (void)close(clients[i]);
@@ -316,15 +316,15 @@ static void a_place_that_is_taken_or_not_ours_is_said_with_advice(void **state)
         {"no-such-host.invalid:1", "cannot look up", SONDE_E_NOT_FOUND},
         {"9464", "HOST:PORT", SONDE_E_ARGUMENT},
     };
-    struct sn_http_server *server = NULL;
+    struct sn_page_server *server = NULL;
     struct sonde_error err = {0};
     char taken[32];
     (void)snprintf(taken, sizeof(taken), "127.0.0.1:%u", fixture->port);
-    assert_int_equal(sn_http_server_new(taken, make_page, NULL, &server, &err), SONDE_E_BUSY);
+    assert_int_equal(sn_page_server_new(taken, make_page, NULL, &server, &err), SONDE_E_BUSY);
     assert_non_null(strstr(err.text, "choose another port"));
     for (size_t i = 0; i < sizeof(places) / sizeof(places[0]); i++) {
         err = (struct sonde_error){0};
-        assert_int_equal(sn_http_server_new(places[i].address, make_page, NULL, &server, &err),
+        assert_int_equal(sn_page_server_new(places[i].address, make_page, NULL, &server, &err),
                          places[i].status);
         assert_non_null(strstr(err.text, places[i].words));
     }
@@ -335,11 +335,11 @@ static void every_address_is_listened_on_where_none_is_named(void **state)
 {
     struct fixture *fixture = *state;
     char answer[1024];
-    sn_http_server_free(SN_TAKE(fixture->server));
-    assert_int_equal(sn_http_server_new(":0", make_page, fixture, &fixture->server, NULL),
+    sn_page_server_free(SN_TAKE(fixture->server));
+    assert_int_equal(sn_page_server_new(":0", make_page, fixture, &fixture->server, NULL),
                      SONDE_OK);
     fixture->port =
-        (uint16_t)strtoul(strrchr(sn_http_server_url(fixture->server), ':') + 1, NULL, 10);
+        (uint16_t)strtoul(strrchr(sn_page_server_url(fixture->server), ':') + 1, NULL, 10);
     SN_AUTO(sn_close) int client = connect_client(fixture); /* over IPv4 */
     say(client, "GET /metrics HTTP/1.1\r\nHost: a\r\n\r\n");
     read_answer(fixture, client, "page 1\n", answer, sizeof(answer));

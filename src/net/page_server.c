@@ -1,4 +1,4 @@
-#include "net/http_server.h"
+#include "net/page_server.h"
 
 #include <limits.h>
 #include <microhttpd.h>
@@ -28,9 +28,9 @@ struct request {
     uint64_t end_ns;
 };
 
-struct sn_http_server {
+struct sn_page_server {
     struct MHD_Daemon *daemon;
-    sn_http_handler_fn *handle;
+    sn_page_handler_fn *handle;
     void *user;
     size_t held_bytes; /* of pages that are being read, and of the shared one */
     struct request requests[CONNECTIONS_MAX];
@@ -43,7 +43,7 @@ struct sn_http_server {
 
 /* A body on its way, until the last who reads it has it. */
 struct page {
-    struct sn_http_server *server;
+    struct sn_page_server *server;
     struct sn_buf body;
 };
 
@@ -62,7 +62,7 @@ static void free_page(void *user)
 }
 
 /* Takes the bytes of `body`. NULL: no memory. */
-static struct MHD_Response *make_response(struct sn_http_server *server, const char *content_type,
+static struct MHD_Response *make_response(struct sn_page_server *server, const char *content_type,
                                           struct sn_buf *body)
 {
     struct page *page = malloc(sizeof(*page));
@@ -84,7 +84,7 @@ static struct MHD_Response *make_response(struct sn_http_server *server, const c
     return NULL;
 }
 
-static enum MHD_Result queue_text(struct sn_http_server *server, struct MHD_Connection *connection,
+static enum MHD_Result queue_text(struct sn_page_server *server, struct MHD_Connection *connection,
                                   unsigned status, const char *text)
 {
     struct sn_buf body = sn_buf_with_limit(256);
@@ -102,7 +102,7 @@ static enum MHD_Result queue_text(struct sn_http_server *server, struct MHD_Conn
 
 /* --- pages --- */
 
-static void forget_shared(struct sn_http_server *server)
+static void forget_shared(struct sn_page_server *server)
 {
     if (server->shared)
         MHD_destroy_response(server->shared);
@@ -110,14 +110,14 @@ static void forget_shared(struct sn_http_server *server)
 }
 
 /* Many who ask at once, each of whom reads slowly, hold one page and not one each. */
-static bool is_shared(const struct sn_http_server *server, const char *asked)
+static bool is_shared(const struct sn_page_server *server, const char *asked)
 {
     return server->shared && sn_clock_monotonic_ns() < server->shared_until_ns &&
            strcmp(server->shared_asked, asked) == 0;
 }
 
 /* Takes the response. */
-static void share(struct sn_http_server *server, const char *asked, unsigned status,
+static void share(struct sn_page_server *server, const char *asked, unsigned status,
                   struct MHD_Response *response)
 {
     forget_shared(server);
@@ -127,11 +127,11 @@ static void share(struct sn_http_server *server, const char *asked, unsigned sta
     (void)snprintf(server->shared_asked, sizeof(server->shared_asked), "%s", asked);
 }
 
-static enum MHD_Result answer_anew(struct sn_http_server *server, struct MHD_Connection *connection,
-                                   const struct sn_http_request *request, const char *asked)
+static enum MHD_Result answer_anew(struct sn_page_server *server, struct MHD_Connection *connection,
+                                   const struct sn_page_request *request, const char *asked)
 {
     struct sn_buf body = sn_buf_with_limit(BODY_LIMIT);
-    struct sn_http_response made = {
+    struct sn_page_response made = {
         .status = MHD_HTTP_OK, .content_type = "text/plain; charset=utf-8", .body = &body};
     forget_shared(server);
     server->handle(server->user, request, &made);
@@ -151,11 +151,11 @@ static enum MHD_Result answer_anew(struct sn_http_server *server, struct MHD_Con
     return rc;
 }
 
-static enum MHD_Result answer_page(struct sn_http_server *server, struct MHD_Connection *connection,
+static enum MHD_Result answer_page(struct sn_page_server *server, struct MHD_Connection *connection,
                                    const char *path, const char *method)
 {
     char asked[ASKED_SIZE];
-    struct sn_http_request request = {
+    struct sn_page_request request = {
         .method = method, .path = path, .accept = header(connection, MHD_HTTP_HEADER_ACCEPT)};
     int size = snprintf(asked, sizeof(asked), "%s %s %s", method, path, request.accept);
     bool fits = size > 0 && (size_t)size < sizeof(asked);
@@ -167,7 +167,7 @@ static enum MHD_Result answer_page(struct sn_http_server *server, struct MHD_Con
 /* --- requests --- */
 
 /* NULL: there are as many as connections. */
-static struct request *add_request(struct sn_http_server *server, struct MHD_Connection *connection)
+static struct request *add_request(struct sn_page_server *server, struct MHD_Connection *connection)
 {
     for (size_t i = 0; i < CONNECTIONS_MAX; i++) {
         if (!server->requests[i].connection) {
@@ -189,7 +189,7 @@ static void forget_request(void *user, struct MHD_Connection *connection, void *
 }
 
 /* A reader that takes a byte now and then is never silent. */
-static void cut_off_slow_ones(struct sn_http_server *server)
+static void cut_off_slow_ones(struct sn_page_server *server)
 {
     uint64_t now = sn_clock_monotonic_ns();
     for (size_t i = 0; i < CONNECTIONS_MAX; i++) {
@@ -212,7 +212,7 @@ static enum MHD_Result serve(void *user, struct MHD_Connection *connection, cons
 {
     (void)version;
     (void)upload;
-    struct sn_http_server *server = user;
+    struct sn_page_server *server = user;
     bool is_head = !*seen;
     if (is_head && !(*seen = add_request(server, connection)))
         return MHD_NO;
@@ -226,7 +226,7 @@ static enum MHD_Result serve(void *user, struct MHD_Connection *connection, cons
     return answer_page(server, connection, path, method);
 }
 
-static struct MHD_Daemon *start(struct sn_http_server *server, int fd)
+static struct MHD_Daemon *start(struct sn_page_server *server, int fd)
 {
     return MHD_start_daemon(MHD_USE_EPOLL, 0, NULL, NULL, serve, server, MHD_OPTION_LISTEN_SOCKET,
                             fd, MHD_OPTION_CONNECTION_LIMIT, CONNECTIONS_MAX,
@@ -236,11 +236,11 @@ static struct MHD_Daemon *start(struct sn_http_server *server, int fd)
                             MHD_OPTION_NOTIFY_COMPLETED, forget_request, server, MHD_OPTION_END);
 }
 
-int sn_http_server_new(const char *address, sn_http_handler_fn *handle, void *user,
-                       struct sn_http_server **ret_server, struct sonde_error *err)
+int sn_page_server_new(const char *address, sn_page_handler_fn *handle, void *user,
+                       struct sn_page_server **ret_server, struct sonde_error *err)
 {
     char name[SN_LISTENER_NAME_SIZE] = "";
-    SN_AUTO(sn_free) struct sn_http_server *server = calloc(1, sizeof(*server));
+    SN_AUTO(sn_free) struct sn_page_server *server = calloc(1, sizeof(*server));
     SN_AUTO(sn_close) int fd = -1;
     if (!server)
         return sn_fail(err, SONDE_E_NOMEM, 0, "no memory for a server");
@@ -258,7 +258,7 @@ int sn_http_server_new(const char *address, sn_http_handler_fn *handle, void *us
     return SONDE_OK;
 }
 
-void sn_http_server_free(struct sn_http_server *server)
+void sn_page_server_free(struct sn_page_server *server)
 {
     if (!server)
         return;
@@ -267,17 +267,17 @@ void sn_http_server_free(struct sn_http_server *server)
     free(server);
 }
 
-const char *sn_http_server_url(const struct sn_http_server *server)
+const char *sn_page_server_url(const struct sn_page_server *server)
 {
     return server->url;
 }
 
-int sn_http_server_fd(const struct sn_http_server *server)
+int sn_page_server_fd(const struct sn_page_server *server)
 {
     return MHD_get_daemon_info(server->daemon, MHD_DAEMON_INFO_EPOLL_FD)->epoll_fd;
 }
 
-int sn_http_server_wait_ms(const struct sn_http_server *server)
+int sn_page_server_wait_ms(const struct sn_page_server *server)
 {
     MHD_UNSIGNED_LONG_LONG ms;
     if (MHD_get_timeout(server->daemon, &ms) != MHD_YES)
@@ -285,7 +285,7 @@ int sn_http_server_wait_ms(const struct sn_http_server *server)
     return ms < INT_MAX ? (int)ms : INT_MAX;
 }
 
-int sn_http_server_turn(struct sn_http_server *server, struct sonde_error *err)
+int sn_page_server_turn(struct sn_page_server *server, struct sonde_error *err)
 {
     if (server->shared && sn_clock_monotonic_ns() >= server->shared_until_ns)
         forget_shared(server);

@@ -1,0 +1,95 @@
+/** @file
+ * What every thread of a process is doing: the managed stacks of all of them, with names. */
+#ifndef SONDE_STACKS_H
+#define SONDE_STACKS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "sonde/error.h"
+#include "sonde/profile.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+#pragma GCC visibility push(default)
+
+/** How to ask. Set `size` to sizeof, zero the rest for the defaults. */
+struct sonde_stacks_options {
+    size_t size;         /**< sizeof(struct sonde_stacks_options) */
+    uint64_t timeout_ns; /**< for all of it; 0: ten seconds */
+    bool with_lines;     /**< source lines from portable PDBs, where they are at hand */
+    /** Asked while it takes long; true gives it up (NULL: never). */
+    bool (*is_cancelled)(void *user);
+    void *cancel_user; /**< what that gets */
+};
+
+/** One frame. Texts are UTF-8, never NULL, come from the process: escape them for wherever they go.
+ * Borrowed from the stacks. */
+struct sonde_stack_frame {
+    const char *name;              /**< readable: "Shop.Orders.PlaceAsync" */
+    const char *type_name;         /**< as the runtime has it: "Shop.Orders+<PlaceAsync>d__3" */
+    const char *method_name;       /**< as the runtime has it: "MoveNext" */
+    const char *signature;         /**< of its arguments: "(int32,class System.String)", or "" */
+    const char *module;            /**< "shop.dll", or "" */
+    uint8_t module_version_id[16]; /**< of that module; zeros when not known */
+    uint32_t token;                /**< of the method in its module; 0: not known */
+    uint64_t address;              /**< where in the code */
+    const char *file;              /**< source file, or "" */
+    uint32_t line;                 /**< 0: not known */
+    int kind;                      /**< enum sonde_frame_kind */
+};
+
+/** One thread. Borrowed from the stacks. */
+struct sonde_stack_thread {
+    uint64_t thread_id; /**< as the target counts it */
+    const char *name;   /**< "" when it has none */
+    bool is_managed;    /**< it was in managed code when it was looked at; otherwise in native code
+                           called from there */
+    const struct sonde_stack_frame *frames; /**< the innermost first */
+    size_t frame_count;                     /**< how many */
+};
+
+/** Threads with the same frames. */
+struct sonde_stack_group {
+    const uint32_t *threads; /**< indexes of them */
+    size_t thread_count;     /**< how many */
+};
+
+/** The stacks of one moment; opaque. */
+struct sonde_stacks;
+
+/** Looks at every managed thread once, by a short session of the runtime's sampler; takes some
+ * tenths of a second, most of it for names. Waits; the caller frees what comes.
+ *
+ * SONDE_E_NOT_FOUND, SONDE_E_DENIED, SONDE_E_TIMEOUT: the runtime does not answer. */
+int sonde_stacks_take(uint32_t pid, const struct sonde_stacks_options *options,
+                      struct sonde_stacks **ret_stacks, struct sonde_error *err);
+
+/** Frees them; NULL is fine. */
+void sonde_stacks_free(struct sonde_stacks *stacks);
+
+/** How many threads there are. */
+size_t sonde_stacks_thread_count(const struct sonde_stacks *stacks);
+
+/** Thread `index`; NULL when there is none. */
+const struct sonde_stack_thread *sonde_stacks_thread(const struct sonde_stacks *stacks,
+                                                     size_t index);
+
+/** How many groups of threads in the same place there are, the largest first. */
+size_t sonde_stacks_group_count(const struct sonde_stacks *stacks);
+
+/** Group `index`; NULL when there is none. */
+const struct sonde_stack_group *sonde_stacks_group(const struct sonde_stacks *stacks, size_t index);
+
+/** Writes them: "text" for people (threads in the same place together), "json", "speedscope",
+ * "collapsed". */
+int sonde_stacks_write(const struct sonde_stacks *stacks, const char *format, sonde_write_fn *write,
+                       void *user, struct sonde_error *err);
+
+#pragma GCC visibility pop
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,73 @@
+/* Who may do what: keys, tokens, cookies, credentials and certificates become an identity with a
+ * scope; a scope includes those below it. HTTP thread only. */
+#ifndef SN_ACCESS_H
+#define SN_ACCESS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "sonde/error.h"
+
+struct sn_http_exchange;
+
+enum sn_scope {
+    SN_SCOPE_NONE = 0,
+    SN_SCOPE_METRICS, /* counters and metrics */
+    SN_SCOPE_READ,    /* lists, recordings, stacks, logs */
+    SN_SCOPE_CONTROL, /* starts, stops and deletes recordings */
+    SN_SCOPE_ATTACH,  /* changes a process: code runs in it */
+    SN_SCOPE_SECRETS, /* environments, whole command lines, core dumps */
+};
+
+/* "read"; -1 when there is no such scope. */
+const char *sn_scope_name(enum sn_scope scope);
+int sn_scope_find(const char *name);
+
+struct sn_identity {
+    enum sn_scope scope;
+    char name[96];    /* of the key, subject, user or certificate: for the audit log */
+    const char *kind; /* "key", "jwt", "session", "peer", "certificate", "anonymous", "none" */
+};
+
+struct sn_access;
+
+/* How open the controller is. Everything is borrowed until sn_access_new returns. */
+struct sn_access_options {
+    const char *state_folder;      /* keys live there */
+    enum sn_scope anonymous;       /* SN_SCOPE_NONE: nobody is served without a name */
+    enum sn_scope certificate;     /* what a client certificate is good for */
+    const char *jwt_public_key;    /* base64url of a JWK; NULL: no tokens */
+    const char *jwt_subject;       /* required `sub` */
+    const char *jwt_issuer;        /* required `iss`; NULL: dotnet-monitor's own */
+    const char *const *host_names; /* besides loopback's and those that are listened on */
+    size_t host_name_count;
+    const char *prefix; /* "" or "/sonde": the path of cookies */
+};
+
+int sn_access_new(const struct sn_access_options *options, struct sn_access **ret_access,
+                  struct sonde_error *err);
+void sn_access_free(struct sn_access *access);
+
+/* An address that is listened on, "127.0.0.1:52380": its host may stand in Host. */
+int sn_access_allow_host(struct sn_access *access, const char *host, struct sonde_error *err);
+
+/* Who asks. Never fails: SN_SCOPE_NONE, and *ret_why says what is wrong, in a sentence ("" if
+ * nothing was shown at all). Cookies count only for requests of our own page. */
+void sn_access_identify(struct sn_access *access, struct sn_http_exchange *exchange,
+                        struct sn_identity *ret_who, const char **ret_why);
+
+/* Refusals that do not depend on who asks: a foreign Host (421), a foreign Origin (403), a key in
+ * the query (400), a body that is no JSON where one is sent (415). 0: none; else the status, and
+ * *ret_why. */
+unsigned sn_access_refuses(struct sn_access *access, struct sn_http_exchange *exchange,
+                           const char **ret_why);
+
+/* A code that is good for one cookie, once, for ten minutes. `to` needs 48 bytes. */
+int sn_access_new_code(struct sn_access *access, char to[48], struct sonde_error *err);
+
+/* Takes a code; `to` gets the whole value of Set-Cookie. SONDE_E_DENIED: used, old or wrong. */
+int sn_access_redeem(struct sn_access *access, const char *code, char to[256],
+                     struct sonde_error *err);
+
+#endif

@@ -1,0 +1,33 @@
+/* The controller's parts, as each of them sees the others. Owned by serve.c; everything in it is
+ * there from before the first request until after the last. */
+#ifndef SN_DAEMON_H
+#define SN_DAEMON_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "daemon/serve.h"
+
+struct sn_access;
+struct sn_http_server;
+struct sn_operations;
+struct sn_roads;
+struct sn_sight;
+struct sn_store_desk;
+struct sn_topics;
+struct sn_workers;
+
+struct sn_daemon {
+    const struct sn_serve_options *options; /* borrows */
+    uint64_t start_ns;
+    struct sn_http_server *http; /* the HTTP thread's */
+    struct sn_access *access;    /* the HTTP thread's */
+    struct sn_topics *topics;
+    struct sn_workers *workers;
+    struct sn_roads *roads;           /* sn_roads_post from elsewhere */
+    struct sn_sight *sight;           /* which processes there are: sight.h */
+    struct sn_store_desk *store;      /* the store's thread: store_desk.h; NULL: none is kept */
+    struct sn_operations *operations; /* the roads thread's */
+};
+
+#endif

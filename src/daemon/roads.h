@@ -1,0 +1,46 @@
+/* The thread that listens to runtimes: one hub, the counters of every process in sight, whatever
+ * operations are under way. All its state is its own; others post to it or read what it has
+ * published. */
+#ifndef SN_ROADS_H
+#define SN_ROADS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/buf.h"
+#include "daemon/mailbox.h"
+#include "sonde/error.h"
+
+struct sn_daemon;
+struct sn_roads;
+struct sonde_counters;
+struct sonde_hub;
+
+int sn_roads_new(struct sn_daemon *daemon, struct sn_roads **ret_roads, struct sonde_error *err);
+void sn_roads_free(struct sn_roads *roads); /* ends the thread */
+
+/* From any thread. False: full. */
+bool sn_roads_post(struct sn_roads *roads, sn_task_fn *run, void *user);
+
+/* In the roads thread only, below. */
+struct sonde_hub *sn_roads_hub(struct sn_roads *roads);
+struct sonde_counters *sn_roads_counters(struct sn_roads *roads); /* NULL: switched off */
+
+/* Something with a descriptor that is turned by the roads thread, such as a tracer: `turn` is
+ * called when it is readable or `wait_ms` has passed. `ops` and `user` are borrowed until removed.
+ * May be removed from within its turn. */
+struct sn_rider_ops {
+    int (*fd)(void *user);
+    int (*wait_ms)(void *user);
+    void (*turn)(void *user);
+};
+int sn_roads_add(struct sn_roads *roads, const struct sn_rider_ops *ops, void *user,
+                 struct sonde_error *err);
+void sn_roads_remove(struct sn_roads *roads, void *user);
+
+/* Calls `run` once, at or after `due_ns` (CLOCK_MONOTONIC), in the roads thread. */
+int sn_roads_at(struct sn_roads *roads, uint64_t due_ns, sn_task_fn *run, void *user,
+                struct sonde_error *err);
+
+#endif

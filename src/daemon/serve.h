@@ -1,0 +1,52 @@
+/* `sonde serve`: the controller, from its options to its end. */
+#ifndef SN_SERVE_H
+#define SN_SERVE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "daemon/access.h"
+#include "net/http_server.h"
+#include "sonde/error.h"
+
+#define SN_PLACES_MAX 8u
+
+enum sn_place_tag {
+    SN_PLACE_API = 0, /* everything, for who has a key */
+    SN_PLACE_METRICS, /* /metrics only, for everybody who can reach it */
+    SN_PLACE_LOCAL,   /* a Unix socket: our own user and root have every scope */
+};
+
+struct sn_serve_options {
+    struct sn_http_place places[SN_PLACES_MAX];
+    size_t place_count;
+    struct sn_http_limits limits;
+    struct sn_access_options access;
+    bool is_dotnet_monitor;   /* its defaults where the two differ */
+    const char *state_folder; /* keys, store, recordings */
+    bool no_store;
+    uint64_t store_bytes_max;  /* 0: 2 GB */
+    uint64_t store_age_max_ns; /* 0: seven days */
+    uint64_t interval_ns;      /* of counters; 0: one second (dotnet-monitor: five) */
+    bool no_counters;
+    const char *const *counters; /* as sonde_counters_options has them */
+    size_t counter_count;
+    const char *const *disabled; /* resources that are switched off */
+    size_t disabled_count;
+    const char *prefix;        /* "" or "/sonde": behind a proxy */
+    const char *audit_path;    /* NULL: audit.log in the state folder */
+    const char *const *egress; /* "name=folder" */
+    size_t egress_count;
+    bool no_http_egress;
+    int signals; /* readable when it is to end: of cli/signals.h; borrows */
+    /* Told once when it serves: where, and the link for a browser ("" when nobody listens on TCP).
+     */
+    void (*ready)(void *user, const char *const *urls, size_t url_count, const char *link);
+    void *user;
+};
+
+/* Serves until `signals` is readable. Everything that runs is stopped well before it returns. */
+int sn_serve(const struct sn_serve_options *options, struct sonde_error *err);
+
+#endif

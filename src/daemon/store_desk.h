@@ -1,0 +1,34 @@
+/* The thread that owns the store: takes points in batches from the roads thread, keeps recordings,
+ * answers questions about what was. A disk that is slow or full delays nobody else: batches that
+ * find no room are dropped and counted. */
+#ifndef SN_STORE_DESK_H
+#define SN_STORE_DESK_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "daemon/mailbox.h"
+#include "sink/store/store.h"
+#include "sonde/error.h"
+
+struct sn_daemon;
+struct sn_store_desk;
+
+int sn_store_desk_new(struct sn_daemon *daemon, struct sn_store_desk **ret_desk,
+                      struct sonde_error *err);
+void sn_store_desk_free(struct sn_store_desk *desk);
+
+/* From any thread. False: full. */
+bool sn_store_desk_post(struct sn_store_desk *desk, sn_task_fn *run, void *user);
+
+/* In its thread. */
+struct sn_store *sn_store_desk_store(struct sn_store_desk *desk);
+
+/* From any thread: how it stood after the last commit. */
+void sn_store_desk_health(struct sn_store_desk *desk, struct sn_store_health *ret_health);
+
+/* From the roads thread: one point of a process, sent on in batches. */
+void sn_store_desk_point(struct sn_store_desk *desk, const struct sonde_process *process,
+                         const struct sonde_point *point);
+
+#endif

@@ -1,0 +1,21 @@
+/* Threads for what blocks or takes long: opening sessions, core dumps, converting files. A fixed
+ * number at most, started when needed; none belongs to a target. */
+#ifndef SN_WORKERS_H
+#define SN_WORKERS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "daemon/mailbox.h"
+#include "sonde/error.h"
+
+struct sn_workers;
+
+int sn_workers_new(unsigned thread_max, size_t waiting_max, struct sn_workers **ret_workers,
+                   struct sonde_error *err);
+void sn_workers_free(struct sn_workers *workers); /* waits for what runs */
+
+/* From any thread. False: as many wait as may. */
+bool sn_workers_post(struct sn_workers *workers, sn_task_fn *run, void *user);
+
+#endif
