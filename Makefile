@@ -15,7 +15,7 @@ all: release ## build/sonde and build/libsonde.so, as people install them (the d
 	@ln -sfn release/sonde build/sonde
 	@ln -sfn release/libsonde.so build/libsonde.so
 
-run: ## installs what is missing, builds, traces and records a sample service and says what to try next
+run: ## installs what is missing, builds, traces and records a sample service, starts the controller and prints its link
 	@tools/install run
 	@$(MAKE) all
 	@tools/demo

@@ -1,5 +1,6 @@
 /* Any bytes as metadata: streams and blobs lie within them, numbers within their ranges. */
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/err.h"
 #include "format/metadata.h"
@@ -35,6 +36,12 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
             abort();
         return 0;
     }
+    uint8_t guid[16] = {0};
+    if (sn_metadata_version_id(&metadata, guid) &&
+        (metadata.guid.size < sizeof(guid) ||
+         !memmem(metadata.guid.bytes, metadata.guid.size, guid, sizeof(guid))))
+        abort();
+    check_inside(data, size, metadata.guid.bytes, metadata.guid.size);
     check_inside(data, size, metadata.pdb.bytes, metadata.pdb.size);
     check_inside(data, size, metadata.rows.bytes, metadata.rows.size);
     for (uint32_t i = 0; i < metadata.blob.size && i < 4096; i++) {

@@ -36,6 +36,17 @@ static void unpack(const uint8_t *bytes, size_t size)
         abort();
 }
 
+static void find_metadata(struct file *file)
+{
+    struct sonde_error err = {0};
+    uint64_t offset = 0;
+    uint32_t size = 0;
+    int rc = sn_pe_find_metadata(read_bytes, file, &offset, &size, &err);
+    if ((rc == SONDE_OK) != !err.text[0])
+        abort();
+    file->reads = 0;
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
@@ -44,6 +55,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     struct sn_pe_debug debug = {0};
     struct sonde_error err = {0};
     unpack(data, size);
+    find_metadata(&file);
     if (sn_pe_read_debug(read_bytes, &file, &debug, &err) != SONDE_OK) {
         if (!err.text[0])
             abort();

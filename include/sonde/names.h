@@ -13,6 +13,7 @@
 #include "sonde/error.h"
 #include "sonde/event.h"
 #include "sonde/hub.h"
+#include "sonde/stacks.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -42,6 +43,12 @@ bool sonde_names_are_ready(const struct sonde_names *names, uint32_t pid);
  * until the next call. It comes from the process: escape it for wherever it goes. */
 const char *sonde_names_frame(struct sonde_names *names, uint32_t pid,
                               const struct sonde_event *event, size_t index);
+
+/** The same of an address to return to that was kept from a stack, and of the time it was on it:
+ * sonde_event_info.time_ns. Everything but file and line is filled in; texts are borrowed until the
+ * next call or turn of the hub. False when nobody knows: its name is "[unknown code]" then. */
+bool sonde_names_address(struct sonde_names *names, uint32_t pid, uint64_t address,
+                         uint64_t time_ns, struct sonde_stack_frame *ret_frame);
 
 #pragma GCC visibility pop
 #ifdef __cplusplus

@@ -42,6 +42,9 @@ struct sonde_profile_options {
     bool with_events;       /**< SONDE_VIEW_THREAD_TIME: events of EventSources count as samples */
     const char *process;    /**< of a recording: a pid or a pattern of names; NULL: all, and the
                                busiest .NET process for what is about one */
+    const char *names;      /**< a second trace of the same process whose method names are read
+                               first: of one that still runs and has no rundown yet; NULL: none,
+                               and one that is not there is none */
 };
 
 /** What kind of thing a frame stands for. */

@@ -28,6 +28,7 @@
 #include "sonde/provider.h"
 #include "sonde/record.h"
 #include "sonde/report.h"
+#include "sonde/stacks.h"
 #include "sonde/target.h"
 #include "sonde/top.h"
 #include "sonde/trace.h"

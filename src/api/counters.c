@@ -15,6 +15,7 @@
 #include "base/loop.h"
 #include "base/own.h"
 #include "base/text.h"
+#include "source/ipc/neighbour.h"
 
 #define INTERVAL_DEFAULT_NS ((uint64_t)SN_NS_PER_SECOND)
 #define INTERVAL_LEAST_NS   (100ull * SN_NS_PER_MS)
@@ -103,6 +104,23 @@ static bool look_at(struct sonde_counters *counters, uint32_t pid)
     return is_settled;
 }
 
+static void scan_one(struct sonde_counters *counters, uint32_t pid)
+{
+    uint64_t print = sn_process_print(pid);
+    uint64_t *seen = sn_table_find(&counters->seen, pid);
+    if (!print || (seen && *seen == print) || !look_at(counters, pid))
+        return;
+    seen = sn_table_put(&counters->seen, pid);
+    if (seen)
+        *seen = print;
+}
+
+static int scan_neighbour(void *user, const struct sn_ipc_target *target)
+{
+    scan_one(user, (uint32_t)target->pid);
+    return SONDE_OK;
+}
+
 /* Only those that are others than at the last time are looked at closely. */
 static void scan(struct sonde_counters *counters)
 {
@@ -113,14 +131,9 @@ static void scan(struct sonde_counters *counters)
     for (const struct dirent *entry; proc && (entry = readdir(proc));) {
         if (!sn_text_to_u64(entry->d_name, UINT32_MAX, &pid) || !pid)
             continue;
-        uint64_t print = sn_process_print((uint32_t)pid);
-        uint64_t *seen = sn_table_find(&counters->seen, pid);
-        if (!print || (seen && *seen == print) || !look_at(counters, (uint32_t)pid))
-            continue;
-        seen = sn_table_put(&counters->seen, pid);
-        if (seen)
-            *seen = print;
+        scan_one(counters, (uint32_t)pid);
     }
+    (void)sn_ipc_neighbours(false, scan_neighbour, counters);
 }
 
 static void forget_ended(struct sonde_counters *counters, uint64_t now_ns)

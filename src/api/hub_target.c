@@ -2,6 +2,7 @@
 #include <stdlib.h>
 
 #include "api/hub_parts.h"
+#include "api/process_sight.h"
 #include "base/clock.h"
 #include "base/err.h"
 #include "flow/road.h"
@@ -356,7 +357,7 @@ static bool has_ordered(const struct sn_hub_target *target)
 bool sn_target_is_starting(const struct sn_hub_target *target)
 {
     struct sn_proc_facts facts;
-    if (!sn_proc_facts_read(target->pid, &facts))
+    if (!sn_process_facts(target->pid, &facts))
         return false;
     bool is_at_work = facts.state == 'R' || facts.state == 'D';
     return facts.up_ns < START_NS || (is_at_work && facts.cpu_ns < START_CPU_NS);

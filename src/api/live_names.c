@@ -10,6 +10,7 @@
 #include "api/event_internal.h"
 #include "api/hub_internal.h"
 #include "api/method_event.h"
+#include "api/module_facts.h"
 #include "api/names_internal.h"
 #include "base/buf.h"
 #include "base/err.h"
@@ -43,6 +44,7 @@ struct process {
     struct sn_methods *methods;      /* owns */
     struct sonde_consumer *consumer; /* the hub's */
     struct sn_name_pool texts;       /* of `methods` */
+    struct sn_module_facts modules;
     struct sn_hub_rundown rundown;
     bool is_ready;
     bool has_ended;
@@ -129,6 +131,7 @@ static void free_process(struct process *process)
     sn_hub_rundown_cancel(&process->rundown);
     sonde_hub_remove(process->consumer);
     sn_methods_free(process->methods);
+    sn_module_facts_done(&process->modules);
     sn_name_pool_done(&process->texts);
     free(process);
 }
@@ -215,6 +218,7 @@ int sonde_names_add(struct sonde_names *names, uint32_t pid, struct sonde_error 
     process->pid = pid;
     process->rundown =
         (struct sn_hub_rundown){.take = take_rundown, .done = end_rundown, .user = process};
+    sn_module_facts_init(&process->modules);
     sn_name_pool_init(&process->texts);
     process->texts.arena = sn_arena_with_limit(TEXTS_LIMIT);
     int rc = sn_methods_new_in(&process->texts, &process->methods, err);
@@ -260,4 +264,39 @@ const char *sonde_names_frame(struct sonde_names *names, uint32_t pid,
 {
     return sn_names_frame(names, pid, event->event,
                           (uint32_t)(index < UINT32_MAX ? index : UINT32_MAX));
+}
+
+static const struct sonde_stack_frame nobody_knows = {.name = "[unknown code]",
+                                                      .type_name = "",
+                                                      .method_name = "",
+                                                      .signature = "",
+                                                      .module = "",
+                                                      .file = "",
+                                                      .kind = SONDE_FRAME_NATIVE};
+
+bool sonde_names_address(struct sonde_names *names, uint32_t pid, uint64_t address,
+                         uint64_t time_ns, struct sonde_stack_frame *ret_frame)
+{
+    struct process *process = find(names, pid);
+    /* A return address belongs to the instruction before it. */
+    const struct sn_method *method =
+        process && address ? sn_methods_find(process->methods, address - 1, time_ns) : NULL;
+    *ret_frame = nobody_knows;
+    ret_frame->address = address;
+    if (!method)
+        return false;
+    const struct sn_module_fact *module =
+        sn_module_facts_find(&process->modules, pid, process->methods, method->module_id);
+    const char *arguments = strchr(method->signature, '(');
+    sn_buf_clear(&names->name);
+    sn_name_readable(&names->name, method->type, method->name);
+    ret_frame->name = sn_buf_string(&names->name);
+    ret_frame->type_name = method->type;
+    ret_frame->method_name = method->name;
+    ret_frame->signature = arguments ? arguments : "";
+    ret_frame->module = module->name;
+    memcpy(ret_frame->module_version_id, module->version_id, sizeof(module->version_id));
+    ret_frame->token = method->token;
+    ret_frame->kind = SONDE_FRAME_MANAGED;
+    return true;
 }

@@ -103,8 +103,10 @@ static void fill(struct sonde_process_list *list, const struct sn_ipc_row *row)
 {
     struct sn_proc_facts facts;
     uint32_t pid = (uint32_t)row->target.pid;
-    if (!sn_proc_facts_read(pid, &facts) || facts.start_ticks != row->target.start_ticks)
+    if (!sn_process_facts(pid, &facts) || facts.start_ticks != row->target.start_ticks)
         return; /* it ended meanwhile */
+    bool is_told = !facts.command_line[0] && row->status == SONDE_OK;
+    const char *command_line = is_told ? row->info.command_line : facts.command_line;
     struct sonde_process *process = &list->processes[list->count++];
     *process = (struct sonde_process){
         .pid = pid,
@@ -114,7 +116,7 @@ static void fill(struct sonde_process_list *list, const struct sn_ipc_row *row)
         .runtime = "",
         .user = keep(list, facts.user),
         .container = keep(list, facts.container),
-        .command_line = keep(list, facts.command_line),
+        .command_line = keep(list, command_line),
         .architecture = "",
         .reason = "",
         .fix = "",

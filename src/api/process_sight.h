@@ -21,6 +21,10 @@ int sn_process_sight_open(struct sn_process_sight *sight, uint32_t pid, bool *re
                           struct sonde_error *err);
 void sn_process_sight_close(struct sn_process_sight *sight);
 
+/* sn_proc_facts_read, also of those that are in sight by their port only (source/ipc/neighbour.h):
+ * of those there is little to tell. */
+bool sn_process_facts(uint32_t pid, struct sn_proc_facts *ret_facts);
+
 /* What people call it, as far as /proc knows: the assembly of "dotnet /srv/app.dll", the program of
  * "/srv/app --port 80", else the kernel's name, which is cut. */
 #define SN_PROCESS_NAME 128u

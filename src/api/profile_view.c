@@ -148,6 +148,7 @@ int sonde_profile_read(const char *path, const struct sonde_profile_options *opt
                                                                  : views[asked.view].topic,
                                             .with_lines = asked.with_lines,
                                             .process = asked.process,
+                                            .names = asked.names,
                                             .cpu_record = asked.cpu_record};
     rc = sn_read_report(path, &reading, &report, &end, err);
     if (rc != SONDE_OK)

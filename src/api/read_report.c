@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "api/file_summary.h"
 #include "api/manifest_facts.h"
@@ -176,6 +177,22 @@ static int subscribe_names(struct sn_walk *walk, struct names *names, struct son
     return rc;
 }
 
+/* Names of the same process from another trace, as far as that can be read. */
+static int read_other_names(const char *path, struct names *names, struct sonde_error *err)
+{
+    SN_AUTO(sn_walk_done) struct sn_walk walk = {0};
+    struct sonde_error why = {0};
+    if (!path || access(path, F_OK) != 0)
+        return SONDE_OK;
+    int rc = sn_walk_init(&walk, path, err);
+    if (rc == SONDE_OK)
+        rc = sn_walk_subscribe(&walk, &sn_code_request, sn_code_sink(names->code), false, err);
+    if (rc != SONDE_OK)
+        return rc;
+    rc = sn_walk_run(&walk, NULL, NULL, &why);
+    return rc == SONDE_E_NOMEM ? sn_fail_as(err, &why) : SONDE_OK;
+}
+
 static int read_names(const char *path, struct sonde_summary *summary, struct sn_report *report,
                       struct names *names, struct sn_read_end *ret_end, struct sonde_error *err)
 {
@@ -320,6 +337,8 @@ int sn_read_report(const char *path, const struct sn_read_options *options,
         rc = sn_process_lines_new(names.code, &names.lines, err);
     if (rc == SONDE_OK)
         rc = find_cpu_record(path, options, report, &cpu, err);
+    if (rc == SONDE_OK)
+        rc = read_other_names(options->names, &names, err);
     if (rc == SONDE_OK)
         rc = read_names(path, options->summary, report, &names, ret_end, err);
     if (rc == SONDE_OK)

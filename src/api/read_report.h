@@ -15,6 +15,7 @@ struct sn_read_options {
     bool with_lines;               /* source lines from portable PDBs */
     const char *process;           /* pid or pattern of names; NULL: all, and the busiest runtime */
     const char *cpu_record;        /* NULL: the trace's name with ".cpu", if it is there */
+    const char *names;             /* a trace whose names are read first; NULL, or not there */
     struct sonde_summary *summary; /* filled as well, unless NULL */
 };
 

@@ -18,6 +18,7 @@
 #include "flow/source.h"
 #include "source/ipc/eventpipe.h"
 #include "source/ipc/ipc_commands.h"
+#include "source/ipc/neighbour.h"
 #include "source/proc/facts.h"
 
 #define DEFAULT_BUFFER_MB 256u
@@ -177,6 +178,8 @@ static int open_session(struct sonde_tracer *tracer, struct sn_trace *trace,
 static int start_cpu_record(struct sonde_tracer *tracer, struct sn_trace *trace,
                             const struct sonde_trace_options *options, struct sonde_error *err)
 {
+    if (sn_ipc_is_neighbour((int)trace->pid))
+        return SONDE_OK; /* its threads are out of sight */
     int rc = sn_cpu_record_new(tracer->loop, trace->pid, false, &trace->cpu, err);
     trace->has_cpu_file = !options->no_cpu_record;
     if (rc == SONDE_OK && trace->has_cpu_file)
@@ -319,7 +322,8 @@ static void end_trace(struct sn_trace *trace)
     rc = sn_trace_output_finish(trace->output, &trace->err);
     if (trace->status == SONDE_OK)
         trace->status = rc;
-    sn_cpu_record_stop(trace->cpu);
+    if (trace->cpu)
+        sn_cpu_record_stop(trace->cpu);
     trace->end_ns = sn_clock_monotonic_ns();
     trace->is_ended = true;
 }
@@ -463,8 +467,8 @@ void sonde_tracer_stats(const struct sonde_tracer *tracer, size_t index,
         .buffer_mb = trace->buffer_mb,
         .is_raw = trace->is_raw,
         .has_stacks = state.has_stacks,
-        .target_cpu_ns = sn_cpu_record_total_ns(trace->cpu),
-        .tracing_cpu_ns = sn_cpu_record_tracing_ns(trace->cpu),
+        .target_cpu_ns = trace->cpu ? sn_cpu_record_total_ns(trace->cpu) : 0,
+        .tracing_cpu_ns = trace->cpu ? sn_cpu_record_tracing_ns(trace->cpu) : 0,
     };
 }
 

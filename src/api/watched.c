@@ -8,10 +8,12 @@
 
 #include "api/counter_poller.h"
 #include "api/hub_internal.h"
+#include "api/process_sight.h"
 #include "base/clock.h"
 #include "base/err.h"
 #include "base/own.h"
 #include "base/text.h"
+#include "source/ipc/neighbour.h"
 #include "source/proc/facts.h"
 #include "source/proc/vitals.h"
 
@@ -140,7 +142,7 @@ static bool is_final(int status)
 static bool is_gone(const struct sonde_process *process)
 {
     struct sn_proc_facts facts;
-    return !sn_proc_facts_read(process->pid, &facts) || strchr("ZXx", facts.state) ||
+    return !sn_process_facts(process->pid, &facts) || strchr("ZXx", facts.state) ||
            facts.start_ticks != process->start_ticks;
 }
 
@@ -293,7 +295,7 @@ static bool is_gap_over(const struct sn_watched *watched, uint64_t now_ns)
 static bool is_stopped(uint32_t pid)
 {
     struct sn_proc_facts facts;
-    return !sn_proc_facts_read(pid, &facts) || strchr("Tt", facts.state);
+    return !sn_process_facts(pid, &facts) || strchr("Tt", facts.state);
 }
 
 /* The runtime ends its meters when it takes the end of an earlier session for the end of this one;
@@ -387,7 +389,7 @@ int sn_watched_new(struct sn_watching *common, const struct sn_process_sight *si
     watched->note = sn_buf_with_limit(2048);
     sn_point_series_set_init(&watched->series, sight->process.pid);
     sn_point_series_set_init(&watched->vital_series, sight->process.pid);
-    if (!common->no_kernel) {
+    if (!common->no_kernel && !sn_ipc_is_neighbour((int)sight->process.pid)) {
         int rc = sn_vitals_new("", sight->process.pid, false, &watched->vitals, err);
         if (rc != SONDE_OK)
             return rc;

@@ -10,6 +10,8 @@
 #include "base/err.h"
 #include "base/own.h"
 
+#define COPY_BYTES 65536u
+
 #define READ_STEP 4096u
 
 int sn_file_read_at(int dir_fd, const char *path, struct sn_buf *buf, struct sonde_error *err)
@@ -104,4 +106,21 @@ int sn_file_write_all(int fd, const void *bytes, size_t size, struct sonde_error
         size -= (size_t)wrote;
     }
     return SONDE_OK;
+}
+
+int sn_file_copy(int from, int to, struct sonde_error *err)
+{
+    char bytes[COPY_BYTES];
+    for (;;) {
+        ssize_t got = read(from, bytes, sizeof(bytes));
+        if (got < 0 && errno == EINTR)
+            continue;
+        if (got < 0)
+            return sn_fail_errno(err, "cannot read what is to be copied");
+        if (!got)
+            return SONDE_OK;
+        int rc = sn_file_write_all(to, bytes, (size_t)got, err);
+        if (rc != SONDE_OK)
+            return rc;
+    }
 }

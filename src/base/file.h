@@ -29,4 +29,7 @@ void sn_file_truncate(int fd);
 /* Writes all of it or fails; retries after EINTR and short writes. */
 int sn_file_write_all(int fd, const void *bytes, size_t size, struct sonde_error *err);
 
+/* All that is left to read of `from`, behind what was written to `to`. */
+int sn_file_copy(int from, int to, struct sonde_error *err);
+
 #endif

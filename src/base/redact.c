@@ -2,11 +2,11 @@
 
 #include <stdbool.h>
 #include <string.h>
-#include <strings.h>
 
 #include "base/buf.h"
+#include "base/redact_words.h"
 
-#define HIDDEN "[redacted]"
+#define HIDDEN SN_REDACT_HIDDEN
 
 /* A piece of an argument. */
 struct piece {
@@ -19,44 +19,10 @@ static size_t size_of(struct piece piece)
     return (size_t)(piece.end - piece.at);
 }
 
-static const char *end_of(struct piece piece, const char *word)
-{
-    size_t length = strlen(word);
-    for (; size_of(piece) >= length; piece.at++) {
-        if (strncasecmp(piece.at, word, length) == 0)
-            return piece.at + length;
-    }
-    return NULL;
-}
-
 /* Behind the first word that speaks of a secret; NULL: none does. */
 static const char *end_of_secret_word(struct piece name)
 {
-    static const char *const words[] = {"password",   "passwd",      "passphrase",   "pwd",
-                                        "secret",     "token",       "apikey",       "api-key",
-                                        "api_key",    "accesskey",   "access-key",   "access_key",
-                                        "accountkey", "account-key", "privatekey",   "private-key",
-                                        "credential", "sharedkey",   "authorization"};
-    const char *first = NULL;
-    for (size_t i = 0; i < sizeof(words) / sizeof(*words); i++) {
-        const char *end = end_of(name, words[i]);
-        if (end && (!first || end < first))
-            first = end;
-    }
-    return first;
-}
-
-/* JSON web tokens and access keys of large clouds, wherever they stand. */
-static bool is_token(struct piece value)
-{
-    static const char *const starts[] = {"eyJ", "AKIA", "ASIA", "ghp_", "gho_", "glpat-", "xoxb-"};
-    if (size_of(value) < 16)
-        return false;
-    for (size_t i = 0; i < sizeof(starts) / sizeof(*starts); i++) {
-        if (strncmp(value.at, starts[i], strlen(starts[i])) == 0)
-            return true;
-    }
-    return false;
+    return sn_redact_words_end(name.at, size_of(name));
 }
 
 /* The user part of "scheme://user:password@host/": from behind the slashes to the at sign, which
@@ -79,7 +45,7 @@ static bool find_user_part(struct piece value, struct piece *ret_user)
 static size_t put_value(struct sn_buf *to, struct piece value, bool is_secret)
 {
     struct piece user;
-    if (size_of(value) && (is_secret || is_token(value))) {
+    if (size_of(value) && (is_secret || sn_redact_words_is_token(value.at, size_of(value)))) {
         sn_buf_text(to, HIDDEN);
         return 1;
     }

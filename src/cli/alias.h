@@ -9,4 +9,9 @@ typedef int sn_alias_fn(int argc, char **argv);
 /* The tool that argv[0] names; NULL when that is sonde itself. */
 sn_alias_fn *sn_alias_find(const char *program);
 
+/* `sonde serve --as TOOL [that tool's options]`: the words of the same command of that tool, in
+ * `argv`, which gets *ret_argc of them; the tool. NULL: it is not asked for, nothing was changed.
+ */
+sn_alias_fn *sn_alias_serve(int argc, char **argv, int *ret_argc);
+
 #endif

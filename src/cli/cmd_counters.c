@@ -10,6 +10,9 @@
 #include "cli/commands.h"
 #include "cli/counters_views.h"
 #include "cli/entrance.h"
+#include "cli/remote.h"
+#include "cli/remote_counters.h"
+#include "cli/remote_processes.h"
 #include "cli/scope_options.h"
 #include "cli/signals.h"
 #include "cli/terminal.h"
@@ -31,6 +34,7 @@ struct arguments {
     bool no_runtimes;
     bool no_provisional;
     bool plain;
+    struct sn_remote_choice remote;
 };
 
 #define SHORTEST_NS (100ull * SN_NS_PER_MS)
@@ -66,6 +70,7 @@ static const struct sn_option options[] = {
     {0, "no-provisional", SN_OPTION_FLAG, AT(no_provisional), NULL,
      "no early values over a short first interval"},
     {0, "plain", SN_OPTION_FLAG, AT(plain), NULL, "lines also on a terminal; so into a pipe"},
+    SN_REMOTE_OPTIONS(AT(remote)),
     SN_OPTIONS_END,
 };
 
@@ -126,15 +131,24 @@ static bool has_scope(const struct arguments *arguments)
     return arguments->pids.count || arguments->names.count || arguments->all;
 }
 
+/* The only one where the controller is. */
+static int take_only_remote(struct sn_remote *remote, struct sn_pid_list *pids,
+                            struct sonde_error *err)
+{
+    pids->count = 1;
+    return sn_remote_processes_choose(remote, 0, NULL, &pids->items[0], err);
+}
+
 static int choose_processes(const struct arguments *arguments, const struct sn_operands *operands,
-                            struct sn_pid_list *pids, struct sonde_error *err)
+                            struct sn_remote *remote, struct sn_pid_list *pids,
+                            struct sonde_error *err)
 {
     if (operands->command && has_scope(arguments))
         return sn_fail(err, SONDE_E_ARGUMENT, 0, "give processes or a command, not both");
     if (operands->command)
         return SONDE_OK; /* its pid is known when it runs */
     if (!has_scope(arguments))
-        return take_only(pids, err);
+        return remote ? take_only_remote(remote, pids, err) : take_only(pids, err);
     return sn_pid_list_read(pids, &arguments->pids, err);
 }
 
@@ -303,6 +317,22 @@ static int start(const struct arguments *arguments, const struct sn_operands *op
     return rc == SONDE_OK ? watch(arguments, run, err) : rc;
 }
 
+/* One that was not named serves only who asks for what it watches anyway. */
+static int find_remote(const struct arguments *arguments, const struct sn_operands *operands,
+                       int signals, struct sn_remote **ret_remote, struct sonde_error *err)
+{
+    struct sn_pid_list none = {0};
+    struct sonde_counters_options wanted = counter_options(arguments, &none);
+    if (operands->command)
+        return sn_remote_refuse(&arguments->remote, "a command", err);
+    int rc = sn_remote_open(&arguments->remote, sn_remote_counters_suit(&wanted), signals,
+                            ret_remote, err);
+    if (*ret_remote && !(*ret_remote)->is_named &&
+        !sn_remote_counters_are_same(*ret_remote, &wanted))
+        sn_remote_close(SN_TAKE(*ret_remote));
+    return rc;
+}
+
 static int run_counters(const void *given, const struct sn_operands *operands)
 {
     const struct arguments *arguments = given;
@@ -310,11 +340,19 @@ static int run_counters(const void *given, const struct sn_operands *operands)
     struct sn_pid_list pids = {0};
     struct sn_entrance entrance = {0};
     SN_AUTO(sn_close) int signals = -1;
+    SN_AUTO(sn_remote_close) struct sn_remote *remote = NULL;
     int rc = check_numbers(arguments, &err);
     if (rc == SONDE_OK)
-        rc = choose_processes(arguments, operands, &pids, &err);
-    if (rc == SONDE_OK)
         rc = sn_signals_open(&signals, &err);
+    if (rc == SONDE_OK)
+        rc = find_remote(arguments, operands, signals, &remote, &err);
+    if (rc == SONDE_OK)
+        rc = choose_processes(arguments, operands, remote, &pids, &err);
+    if (rc != SONDE_OK && remote && !remote->is_named) { /* nobody asked for it: by ourselves */
+        sn_remote_close(SN_TAKE(remote));
+        err = (struct sonde_error){0};
+        rc = choose_processes(arguments, operands, NULL, &pids, &err);
+    }
     if (rc != SONDE_OK)
         return sn_command_fail(&err);
     struct sn_counters_run run = {
@@ -323,6 +361,7 @@ static int run_counters(const void *given, const struct sn_operands *operands)
         .once = arguments->once,
         .entrance = &entrance,
         .signals = signals,
+        .remote = remote,
     };
     rc = start(arguments, operands, &run, &pids, &err);
     int code = rc == SONDE_OK ? finish(&run, operands) : sn_command_fail(&err);

@@ -15,8 +15,14 @@
 #include "base/json.h"
 #include "base/own.h"
 #include "base/text.h"
+#include "cli/remote.h"
+#include "cli/remote_output.h"
+#include "cli/remote_processes.h"
 #include "cli/terminal.h"
+#include "net/http_client.h"
 #include "sonde/target.h"
+
+#define DUMP_NS (600ull * SN_NS_PER_SECOND)
 
 struct arguments {
     uint64_t pid;
@@ -25,6 +31,7 @@ struct arguments {
     const char *output;
     uint64_t timeout_ns;
     bool json;
+    struct sn_remote_choice remote;
 };
 
 static const struct sn_option options[] = {
@@ -37,6 +44,7 @@ static const struct sn_option options[] = {
     {0, "timeout", SN_OPTION_DURATION, offsetof(struct arguments, timeout_ns), "TIME",
      "give up after this; default 10m"},
     {0, "json", SN_OPTION_FLAG, offsetof(struct arguments, json), NULL, "one JSON object"},
+    SN_REMOTE_OPTIONS(offsetof(struct arguments, remote)),
     SN_OPTIONS_END,
 };
 
@@ -109,6 +117,43 @@ static int report(const struct arguments *arguments, uint32_t pid, const char *p
     return SN_EXIT_DONE;
 }
 
+static const char *type_name(enum sonde_dump_type type)
+{
+    switch (type) {
+    case SONDE_DUMP_FULL: return "Full";
+    case SONDE_DUMP_MINI: return "Mini";
+    case SONDE_DUMP_TRIAGE: return "Triage";
+    default: return "WithHeap";
+    }
+}
+
+/* Written where the controller is, and brought here. */
+static int dump_remote(const struct arguments *arguments, struct sn_remote *remote,
+                       enum sonde_dump_type type, const char *path, uint32_t *ret_pid,
+                       struct sonde_error *err)
+{
+    char asked[96];
+    struct sn_remote_output output = {.path = path};
+    int rc = sn_remote_processes_choose(remote, arguments->pid, arguments->name, ret_pid, err);
+    if (rc != SONDE_OK)
+        return rc;
+    (void)snprintf(asked, sizeof(asked), "/dump?pid=%" PRIu32 "&type=%s", *ret_pid,
+                   type_name(type));
+    sn_http_client_set_timeout(remote->client,
+                               arguments->timeout_ns ? arguments->timeout_ns : DUMP_NS);
+    return sn_remote_output_fetch(&output, remote, asked, NULL, false, err);
+}
+
+static int dump_own(const struct arguments *arguments, enum sonde_dump_type type, const char *path,
+                    uint32_t *ret_pid, struct sonde_error *err)
+{
+    int rc = sn_command_target(arguments->pid, arguments->name, ret_pid, err);
+    if (rc == SONDE_OK && sn_terminal_width(stderr))
+        (void)fputs("dumping; the process stands still until it is done ...\n", stderr);
+    return rc == SONDE_OK ? sonde_target_dump(*ret_pid, type, path, arguments->timeout_ns, err)
+                          : rc;
+}
+
 static int run(const void *given, const struct sn_operands *operands)
 {
     const struct arguments *arguments = given;
@@ -121,14 +166,15 @@ static int run(const void *given, const struct sn_operands *operands)
                       "--type: '%.32s' is not Full, Heap, Mini or Triage", arguments->type);
         return sn_command_fail(&err);
     }
-    if (sn_command_target(arguments->pid, arguments->name, &pid, &err) != SONDE_OK)
-        return sn_command_fail(&err);
+    SN_AUTO(sn_remote_close) struct sn_remote *remote = NULL;
     SN_AUTO(sn_buf_done) struct sn_buf path = sn_buf_with_limit(8192);
     absolute_path(arguments->output, &path);
-    if (sn_terminal_width(stderr))
-        (void)fputs("dumping; the process stands still until it is done ...\n", stderr);
     uint64_t start = sn_clock_monotonic_ns();
-    if (sonde_target_dump(pid, type, sn_buf_string(&path), arguments->timeout_ns, &err) != SONDE_OK)
+    int rc = sn_remote_open(&arguments->remote, false, -1, &remote, &err);
+    if (rc == SONDE_OK)
+        rc = remote ? dump_remote(arguments, remote, type, sn_buf_string(&path), &pid, &err)
+                    : dump_own(arguments, type, sn_buf_string(&path), &pid, &err);
+    if (rc != SONDE_OK)
         return sn_command_fail(&err);
     return report(arguments, pid, sn_buf_string(&path), sn_clock_monotonic_ns() - start);
 }

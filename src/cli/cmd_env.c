@@ -2,6 +2,7 @@
  * secrets. */
 #include "cli/commands.h"
 
+#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -9,6 +10,8 @@
 #include "base/err.h"
 #include "base/json.h"
 #include "base/own.h"
+#include "cli/remote.h"
+#include "cli/remote_processes.h"
 #include "cli/terminal.h"
 #include "sonde/target.h"
 
@@ -20,6 +23,7 @@ struct arguments {
     const char *name;
     bool values;
     bool json;
+    struct sn_remote_choice remote;
 };
 
 static const struct sn_option options[] = {
@@ -28,6 +32,7 @@ static const struct sn_option options[] = {
     {0, "values", SN_OPTION_FLAG, offsetof(struct arguments, values), NULL,
      "show the values too; they may be secrets"},
     {0, "json", SN_OPTION_FLAG, offsetof(struct arguments, json), NULL, "one JSON object"},
+    SN_REMOTE_OPTIONS(offsetof(struct arguments, remote)),
     SN_OPTIONS_END,
 };
 
@@ -100,18 +105,50 @@ static void print_variable(void *user, const char *variable, size_t size)
     (void)putchar('\n');
 }
 
+/* As the controller lets us see it: who may not have secrets gets none. */
+static int print_remote(struct printer *printer, struct sn_remote *remote, struct sonde_error *err)
+{
+    char path[64];
+    uint32_t pid = 0;
+    json_t *variables = NULL;
+    const char *name;
+    json_t *value;
+    int rc = sn_remote_processes_choose(remote, printer->arguments->pid, printer->arguments->name,
+                                        &pid, err);
+    (void)snprintf(path, sizeof(path), "/env?pid=%" PRIu32, pid);
+    if (rc == SONDE_OK)
+        rc = sn_remote_ask(remote, "GET", path, NULL, &variables, err);
+    json_object_foreach(variables, name, value)
+    {
+        SN_AUTO(sn_buf_done) struct sn_buf variable = sn_buf_with_limit(OUTPUT_LIMIT);
+        sn_buf_format(&variable, "%s=%s", name,
+                      json_is_string(value) ? json_string_value(value) : "");
+        print_variable(printer, sn_buf_string(&variable), variable.size);
+    }
+    json_decref(variables);
+    return rc;
+}
+
+static int print_own(struct printer *printer, struct sonde_error *err)
+{
+    uint32_t pid = 0;
+    int rc = sn_command_target(printer->arguments->pid, printer->arguments->name, &pid, err);
+    return rc == SONDE_OK ? sonde_target_environment(pid, print_variable, printer, err) : rc;
+}
+
 static int run(const void *given, const struct sn_operands *operands)
 {
     const struct arguments *arguments = given;
     struct sonde_error err = {0};
-    uint32_t pid = 0;
     (void)operands;
+    SN_AUTO(sn_remote_close) struct sn_remote *remote = NULL;
     SN_AUTO(sn_buf_done) struct sn_buf out = sn_buf_with_limit(OUTPUT_LIMIT);
     struct printer printer = {.arguments = arguments, .json = sn_json_to(&out)};
-    if (sn_command_target(arguments->pid, arguments->name, &pid, &err) != SONDE_OK)
-        return sn_command_fail(&err);
+    int rc = sn_remote_open(&arguments->remote, false, -1, &remote, &err);
     sn_json_object(&printer.json, NULL);
-    if (sonde_target_environment(pid, print_variable, &printer, &err) != SONDE_OK)
+    if (rc == SONDE_OK)
+        rc = remote ? print_remote(&printer, remote, &err) : print_own(&printer, &err);
+    if (rc != SONDE_OK)
         return sn_command_fail(&err);
     sn_json_close(&printer.json);
     if (arguments->json)

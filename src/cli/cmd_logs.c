@@ -11,6 +11,8 @@
 #include "base/pattern.h"
 #include "cli/live_run.h"
 #include "cli/log_lines.h"
+#include "cli/remote.h"
+#include "cli/remote_logs.h"
 #include "cli/terminal.h"
 #include "sonde/log.h"
 
@@ -27,6 +29,7 @@ struct arguments {
     const char *output;
     uint64_t duration_ns;
     uint64_t limit;
+    struct sn_remote_choice remote;
 };
 
 #define AT(member) offsetof(struct arguments, member)
@@ -50,6 +53,7 @@ static const struct sn_option options[] = {
     {0, "duration", SN_OPTION_DURATION, AT(duration_ns), "TIME",
      "stop after 30s, 5m, or dd:hh:mm:ss"},
     {0, "limit", SN_OPTION_NUMBER, AT(limit), "COUNT", "stop after so many messages"},
+    SN_REMOTE_OPTIONS(AT(remote)),
     SN_OPTIONS_END,
 };
 
@@ -153,10 +157,45 @@ static int listen_to(struct view *view, char **command, struct sonde_error *err)
     return sn_live_run(&run);
 }
 
+/* One process, by its level: more cannot be asked of a controller. */
+static int check_remote(const struct arguments *arguments, const struct sn_operands *operands,
+                        struct sonde_error *err)
+{
+    bool has_several = arguments->all || arguments->pids.count + arguments->names.count > 1;
+    bool is_ndjson = arguments->json || (arguments->format && *arguments->format == 'n');
+    if (has_several || operands->command || arguments->categories.count || arguments->grep ||
+        arguments->no_scopes || (arguments->limit && !is_ndjson))
+        return sn_remote_refuse(&arguments->remote,
+                                "a command, several processes, --category, --grep, --no-scopes or "
+                                "--limit of text",
+                                err);
+    return SONDE_OK;
+}
+
+static int run_remote(const struct arguments *arguments, const struct sn_operands *operands,
+                      struct sonde_error *err)
+{
+    struct sn_remote_logs logs = {
+        .pid = arguments->pids.count ? arguments->pids.items[0] : NULL,
+        .name = arguments->names.count ? arguments->names.items[0] : NULL,
+        .level = arguments->level,
+        .output = arguments->output,
+        .is_ndjson = arguments->json || (arguments->format && *arguments->format == 'n'),
+        .duration_ns = arguments->duration_ns,
+        .limit = arguments->limit,
+    };
+    if (check_remote(arguments, operands, err) != SONDE_OK)
+        return sn_command_fail(err);
+    return sn_remote_logs_run(&logs, &arguments->remote);
+}
+
 static int run(const void *given, const struct sn_operands *operands)
 {
+    const struct arguments *arguments = given;
     struct sonde_error err = {0};
     struct view view = {.arguments = given};
+    if (sn_remote_is_named(&arguments->remote))
+        return run_remote(arguments, operands, &err);
     int code = prepare(&view, &err) == SONDE_OK ? listen_to(&view, operands->command, &err)
                                                 : sn_command_fail(&err);
     sonde_log_filter_free(view.filter);

@@ -1,8 +1,9 @@
-/* sonde ps: every .NET process on the machine, and for those out of reach the reason and the fix.
- */
+/* sonde ps: every .NET process on the machine, or where a controller is, and for those out of reach
+ * the reason and the fix. */
 #include "cli/commands.h"
 
 #include <inttypes.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -11,6 +12,8 @@
 #include "base/json.h"
 #include "base/own.h"
 #include "base/text.h"
+#include "cli/remote.h"
+#include "cli/remote_processes.h"
 #include "cli/terminal.h"
 #include "sonde/process.h"
 
@@ -18,19 +21,27 @@
 
 struct arguments {
     bool json;
+    struct sn_remote_choice remote;
+};
+
+/* The processes, wherever they were seen. */
+struct shown {
+    const struct sonde_process *items;
+    size_t count;
 };
 
 static const struct sn_option options[] = {
     {0, "json", SN_OPTION_FLAG, offsetof(struct arguments, json), NULL, "one JSON array"},
+    SN_REMOTE_OPTIONS(offsetof(struct arguments, remote)),
     SN_OPTIONS_END,
 };
 
-static void write_json(const struct sonde_process_list *list, struct sn_buf *out)
+static void write_json(const struct shown *shown, struct sn_buf *out)
 {
     struct sn_json json = sn_json_to(out);
     sn_json_array(&json, NULL);
-    for (size_t i = 0; i < sonde_process_list_count(list); i++) {
-        const struct sonde_process *process = sonde_process_list_get(list, i);
+    for (size_t i = 0; i < shown->count; i++) {
+        const struct sonde_process *process = &shown->items[i];
         sn_json_object(&json, NULL);
         sn_json_u64(&json, "pid", process->pid);
         sn_json_u64(&json, "nsPid", process->ns_pid);
@@ -59,11 +70,11 @@ struct widths {
     int container;
 };
 
-static struct widths measure(const struct sonde_process_list *list)
+static struct widths measure(const struct shown *shown)
 {
     struct widths widths = {.name = 4, .user = 4};
-    for (size_t i = 0; i < sonde_process_list_count(list); i++) {
-        const struct sonde_process *process = sonde_process_list_get(list, i);
+    for (size_t i = 0; i < shown->count; i++) {
+        const struct sonde_process *process = &shown->items[i];
         int name = (int)sn_terminal_columns(process->name);
         int user = (int)sn_terminal_columns(process->user);
         widths.name = name > widths.name ? name : widths.name;
@@ -109,24 +120,25 @@ static void print_row(const struct sonde_process *process, const struct widths *
     (void)putchar('\n');
 }
 
-static void print_table(const struct sonde_process_list *list)
+static void print_table(const struct shown *shown, bool is_remote)
 {
-    size_t count = sonde_process_list_count(list);
+    size_t count = shown->count;
     if (!count) {
-        (void)puts(geteuid() == 0
+        (void)puts(is_remote ? "The controller sees no .NET process."
+                   : geteuid() == 0
                        ? "No .NET process runs on this machine."
                        : "No .NET process was found. Those of other users may be hidden from "
                          "you; root sees all.");
         return;
     }
-    struct widths widths = measure(list);
+    struct widths widths = measure(shown);
     (void)printf("%7s  %-*s%-10s%-*s", "PID", widths.name + 2, "NAME", "RUNTIME", widths.user + 2,
                  "USER");
     if (widths.container)
         (void)printf("%-*s", widths.container + 1, "CONTAINER");
     (void)printf("%-11s%-8s%s\n", "UP", "MEMORY", "COMMAND");
     for (size_t i = 0; i < count; i++)
-        print_row(sonde_process_list_get(list, i), &widths);
+        print_row(&shown->items[i], &widths);
 }
 
 static void sonde_process_list_free_auto(struct sonde_process_list **slot)
@@ -134,29 +146,55 @@ static void sonde_process_list_free_auto(struct sonde_process_list **slot)
     sonde_process_list_free(*slot);
 }
 
+static int show(const struct arguments *arguments, const struct shown *shown, bool is_remote)
+{
+    if (!arguments->json) {
+        print_table(shown, is_remote);
+        return SN_EXIT_DONE;
+    }
+    SN_AUTO(sn_buf_done) struct sn_buf out = sn_buf_with_limit(OUTPUT_LIMIT);
+    write_json(shown, &out);
+    return sn_terminal_flush(&out) ? SN_EXIT_DONE : SN_EXIT_FAILED;
+}
+
+static int show_own(const struct arguments *arguments, struct sonde_error *err)
+{
+    SN_AUTO(sonde_process_list_free) struct sonde_process_list *list = NULL;
+    if (sonde_process_list_new(&list, err) != SONDE_OK)
+        return sn_command_fail(err);
+    size_t count = sonde_process_list_count(list);
+    SN_AUTO(sn_free) struct sonde_process *items = calloc(count + 1, sizeof(*items));
+    for (size_t i = 0; items && i < count; i++)
+        items[i] = *sonde_process_list_get(list, i);
+    struct shown shown = {items, items ? count : 0};
+    return show(arguments, &shown, false);
+}
+
 static int run(const void *given, const struct sn_operands *operands)
 {
     const struct arguments *arguments = given;
     struct sonde_error err = {0};
     (void)operands;
-    SN_AUTO(sonde_process_list_free) struct sonde_process_list *list = NULL;
-    if (sonde_process_list_new(&list, &err) != SONDE_OK)
+    SN_AUTO(sn_remote_close) struct sn_remote *remote = NULL;
+    SN_AUTO(sn_remote_processes_done) struct sn_remote_processes processes = {0};
+    int rc = sn_remote_open(&arguments->remote, true, -1, &remote, &err);
+    if (rc == SONDE_OK && remote)
+        rc = sn_remote_processes_get(remote, &processes, &err);
+    if (rc != SONDE_OK && (!remote || remote->is_named))
         return sn_command_fail(&err);
-    if (!arguments->json) {
-        print_table(list);
-        return SN_EXIT_DONE;
-    }
-    SN_AUTO(sn_buf_done) struct sn_buf out = sn_buf_with_limit(OUTPUT_LIMIT);
-    write_json(list, &out);
-    return sn_terminal_flush(&out) ? SN_EXIT_DONE : SN_EXIT_FAILED;
+    if (rc != SONDE_OK || !remote)
+        return show_own(arguments, &(struct sonde_error){0});
+    struct shown shown = {processes.items, processes.count};
+    return show(arguments, &shown, true);
 }
 
 const struct sn_command sn_cmd_ps = {
     .name = "ps",
-    .usage = "[--json]",
+    .usage = "[--json] [--host URL]",
     .summary = "list the .NET processes of this machine, and why one cannot be reached",
     .examples = "  sonde ps\n"
-                "  sonde ps --json | jq '.[] | select(.reachable | not)'\n",
+                "  sonde ps --json | jq '.[] | select(.reachable | not)'\n"
+                "  sonde ps --host https://build7:52380 --host-key-file ~/build7.key\n",
     .options = options,
     .arguments_size = sizeof(struct arguments),
     .run = run,

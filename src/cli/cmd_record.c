@@ -8,11 +8,15 @@
 #include "base/buf.h"
 #include "base/err.h"
 #include "base/own.h"
+#include "base/text.h"
 #include "cli/file_name.h"
 #include "cli/patience.h"
 #include "cli/record_named.h"
 #include "cli/record_run.h"
+#include "cli/remote.h"
+#include "cli/remote_recording.h"
 #include "cli/scope_options.h"
+#include "cli/signals.h"
 #include "cli/terminal.h"
 #include "sonde/provider.h"
 
@@ -38,6 +42,7 @@ struct arguments {
     bool keep_journal;
     bool keep_command_lines;
     bool json;
+    struct sn_remote_choice remote;
 };
 
 #define AT(member) offsetof(struct arguments, member)
@@ -77,6 +82,7 @@ static const struct sn_option options[] = {
     {0, "keep-command-lines", SN_OPTION_FLAG, AT(keep_command_lines), NULL,
      "do not take out what looks like a secret"},
     {0, "json", SN_OPTION_FLAG, AT(json), NULL, "the outcome as JSON"},
+    SN_REMOTE_OPTIONS(AT(remote)),
     SN_OPTIONS_END,
 };
 
@@ -303,12 +309,94 @@ static int check_words(const struct sn_operands *operands, struct sonde_error *e
     return SONDE_OK;
 }
 
+/* --- through a controller --- */
+
+static int remote_body(const struct arguments *arguments, json_t *body, struct sonde_error *err)
+{
+    struct sn_pid_list pids = {0};
+    uint64_t frequency = 0;
+    int rc = sn_pid_list_read(&pids, &arguments->pids, err);
+    if (rc != SONDE_OK)
+        return rc;
+    if (arguments->frequency && !sn_text_to_u64(arguments->frequency, UINT32_MAX, &frequency))
+        return sn_fail(err, SONDE_E_ARGUMENT, 0, "--frequency: '%.32s' is not a number",
+                       arguments->frequency);
+    json_t *list = json_array();
+    for (size_t i = 0; i < pids.count; i++)
+        (void)json_array_append_new(list, json_integer((json_int_t)pids.items[i]));
+    (void)json_object_set_new(body, "kind", json_string("record"));
+    (void)json_object_set_new(body, "pids", list);
+    sn_remote_put_list(body, "names", arguments->names.items, arguments->names.count);
+    sn_remote_put_text(body, "preset", arguments->preset);
+    sn_remote_put_text(body, "way", arguments->way);
+    sn_remote_put_words(body, "profile", arguments->profiles.items, arguments->profiles.count);
+    sn_remote_put_list(body, "providers", arguments->providers.items, arguments->providers.count);
+    sn_remote_put_list(body, "tracepoints", arguments->events.items, arguments->events.count);
+    (void)json_object_set_new(body, "offCpu", json_boolean(arguments->off_cpu));
+    (void)json_object_set_new(body, "syscalls", json_boolean(arguments->syscalls));
+    if (frequency)
+        (void)json_object_set_new(body, "frequency", json_integer((json_int_t)frequency));
+    if (arguments->duration_ns)
+        (void)json_object_set_new(body, "durationSeconds",
+                                  json_real((double)arguments->duration_ns / 1e9));
+    return SONDE_OK;
+}
+
+static int check_remote(const struct arguments *arguments, const struct sn_operands *operands,
+                        struct sonde_error *err)
+{
+    if (operands->command || operands->count)
+        return sn_remote_refuse(&arguments->remote, "a command, or start, stop, list and finish,",
+                                err);
+    if (arguments->cgroup || arguments->no_cpu || arguments->no_runtimes || arguments->perf_map ||
+        arguments->lines || arguments->keep_journal || arguments->keep_command_lines)
+        return sn_remote_refuse(&arguments->remote,
+                                "--cgroup, --no-cpu, --no-runtimes, --perf-map, --lines, "
+                                "--keep-journal or --keep-command-lines",
+                                err);
+    return SONDE_OK;
+}
+
+static int run_remote(const struct arguments *arguments, const struct sn_operands *operands)
+{
+    struct sonde_error err = {0};
+    SN_AUTO(sn_close) int signals = -1;
+    SN_AUTO(sn_remote_close) struct sn_remote *remote = NULL;
+    SN_AUTO(sn_buf_done) struct sn_buf output = sn_buf_with_limit(8192);
+    json_t *body = json_object();
+    int rc = check_remote(arguments, operands, &err);
+    if (rc == SONDE_OK)
+        rc = remote_body(arguments, body, &err);
+    if (rc == SONDE_OK)
+        rc = sn_signals_open(&signals, &err);
+    if (rc == SONDE_OK)
+        rc = sn_remote_open(&arguments->remote, false, signals, &remote, &err);
+    if (arguments->output)
+        name_as_given(&output, arguments->output);
+    struct sn_remote_recording recording = {
+        .remote = remote,
+        .body = body,
+        .output = arguments->output ? sn_buf_string(&output) : NULL,
+        .ending = ".sonde.zip",
+        .json = arguments->json,
+        .is_live = isatty(STDERR_FILENO),
+        .reads_keys = isatty(STDIN_FILENO),
+        .signals = signals,
+        .tell = sn_remote_tell_record,
+    };
+    int code = rc == SONDE_OK ? sn_remote_recording_run(&recording) : sn_command_fail(&err);
+    json_decref(body);
+    return code;
+}
+
 static int run(const void *given, const struct sn_operands *operands)
 {
     const struct arguments *arguments = given;
     struct sonde_error err = {0};
     if (check_words(operands, &err) != SONDE_OK)
         return sn_command_fail(&err);
+    if (sn_remote_is_named(&arguments->remote))
+        return run_remote(arguments, operands);
     const char *verb = operands->count ? operands->words[0] : "";
     const char *name = operands->count > 1 ? operands->words[1] : NULL;
     if (strcmp(verb, "stop") == 0)

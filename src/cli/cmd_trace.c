@@ -10,6 +10,10 @@
 #include "base/own.h"
 #include "base/text.h"
 #include "cli/provider_options.h"
+#include "cli/remote.h"
+#include "cli/remote_processes.h"
+#include "cli/remote_recording.h"
+#include "cli/signals.h"
 #include "cli/trace_run.h"
 #include "sonde/provider.h"
 
@@ -36,6 +40,7 @@ struct arguments {
     bool no_cpu;
     bool list_profiles;
     bool json;
+    struct sn_remote_choice remote;
 };
 
 #define LARGEST_BUFFER_MB 65536u
@@ -78,6 +83,7 @@ static const struct sn_option options[] = {
      "do not record CPU time per thread in FILE.cpu"},
     {0, "list-profiles", SN_OPTION_FLAG, AT(list_profiles), NULL, "what --profile takes"},
     {0, "json", SN_OPTION_FLAG, AT(json), NULL, "the outcome as JSON"},
+    SN_REMOTE_OPTIONS(AT(remote)),
     SN_OPTIONS_END,
 };
 
@@ -193,12 +199,109 @@ static int check_together(const struct arguments *arguments, struct sonde_error 
     return SONDE_OK;
 }
 
+/* --- through a controller --- */
+
+static json_t *stopping_event(const struct arguments *arguments)
+{
+    json_t *event = json_object();
+    sn_remote_put_text(event, "provider", arguments->stop_provider);
+    sn_remote_put_text(event, "event", arguments->stop_event);
+    sn_remote_put_text(event, "payload", arguments->stop_payload);
+    return event;
+}
+
+static json_t *remote_body(const struct arguments *arguments, uint32_t pid)
+{
+    json_t *body = json_pack("{s:s, s:{s:I}, s:b, s:b, s:b}", "kind", "trace", "process", "pid",
+                             (json_int_t)pid, "stacks", !arguments->no_stacks, "rundown",
+                             !arguments->no_rundown, "cpu", !arguments->no_cpu);
+    sn_remote_put_words(body, "profile", arguments->profiles.items, arguments->profiles.count);
+    sn_remote_put_list(body, "providers", arguments->providers.items, arguments->providers.count);
+    sn_remote_put_text(body, "clrEvents", arguments->clr_events);
+    sn_remote_put_text(body, "clrEventLevel", arguments->clr_level);
+    sn_remote_put_list(body, "events", arguments->events.items, arguments->events.count);
+    sn_remote_put_list(body, "excludeEvents", arguments->exclude_events.items,
+                       arguments->exclude_events.count);
+    sn_remote_put_text(body, "format", arguments->format);
+    if (arguments->duration_ns)
+        (void)json_object_set_new(body, "durationSeconds",
+                                  json_real((double)arguments->duration_ns / 1e9));
+    if (arguments->buffer_mb)
+        (void)json_object_set_new(body, "bufferMB", json_integer((json_int_t)arguments->buffer_mb));
+    if (arguments->stop_provider)
+        (void)json_object_set_new(body, "stoppingEvent", stopping_event(arguments));
+    return body;
+}
+
+/* What a controller can do for us: one process that is there, one file. */
+static bool suits_remote(const struct arguments *arguments, const struct sn_operands *operands)
+{
+    return !operands->command && !arguments->roll_bytes &&
+           arguments->pids.count + arguments->names.count <= 1;
+}
+
+static int find_remote_target(const struct arguments *arguments, struct sn_remote *remote,
+                              uint32_t *ret_pid, struct sonde_error *err)
+{
+    uint64_t pid = 0;
+    if (arguments->pids.count &&
+        (!sn_text_to_u64(arguments->pids.items[0], INT32_MAX, &pid) || !pid))
+        return sn_fail(err, SONDE_E_ARGUMENT, 0, "'%.32s' is not a pid", arguments->pids.items[0]);
+    return sn_remote_processes_choose(
+        remote, pid, arguments->names.count ? arguments->names.items[0] : NULL, ret_pid, err);
+}
+
+static int run_remote(const struct arguments *arguments, struct sn_remote *remote, int signals)
+{
+    struct sonde_error err = {0};
+    uint32_t pid = 0;
+    if (find_remote_target(arguments, remote, &pid, &err) != SONDE_OK)
+        return sn_command_fail(&err);
+    struct sn_remote_recording recording = {.remote = remote,
+                                            .body = remote_body(arguments, pid),
+                                            .output = arguments->output,
+                                            .ending = ".nettrace",
+                                            .json = arguments->json,
+                                            .is_live = isatty(STDERR_FILENO),
+                                            .reads_keys = isatty(STDIN_FILENO),
+                                            .signals = signals,
+                                            .tell = sn_remote_tell_trace};
+    int code = sn_remote_recording_run(&recording);
+    json_decref(recording.body);
+    return code;
+}
+
+/* -1: here, and by ourselves. */
+static int try_remote(const struct arguments *arguments, const struct sn_operands *operands)
+{
+    struct sonde_error err = {0};
+    SN_AUTO(sn_close) int signals = -1;
+    SN_AUTO(sn_remote_close) struct sn_remote *remote = NULL;
+    int rc = SONDE_OK;
+    if (!sn_remote_is_named(&arguments->remote))
+        return sn_remote_open(&arguments->remote, false, -1, &remote, &err) == SONDE_OK
+                   ? -1
+                   : sn_command_fail(&err);
+    if (!suits_remote(arguments, operands))
+        rc = sn_remote_refuse(&arguments->remote, "a command, --roll or several processes", &err);
+    if (rc == SONDE_OK)
+        rc = sn_signals_open(&signals, &err);
+    if (rc == SONDE_OK)
+        rc = sn_remote_open(&arguments->remote, false, signals, &remote, &err);
+    return rc == SONDE_OK ? run_remote(arguments, remote, signals) : sn_command_fail(&err);
+}
+
+/* --- the verb --- */
+
 static int run(const void *given, const struct sn_operands *operands)
 {
     const struct arguments *arguments = given;
     struct sonde_error err = {0};
     if (arguments->list_profiles)
         return list_profiles();
+    int code = try_remote(arguments, operands);
+    if (code >= 0)
+        return code;
     struct sn_trace_run trace = {.command = operands->command,
                                  .output = arguments->output,
                                  .duration_ns = arguments->duration_ns,

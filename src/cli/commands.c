@@ -19,16 +19,18 @@ extern const struct sn_command sn_cmd_config;
 extern const struct sn_command sn_cmd_report;
 extern const struct sn_command sn_cmd_convert;
 extern const struct sn_command sn_cmd_diff;
+extern const struct sn_command sn_cmd_stacks;
 extern const struct sn_command sn_cmd_dump;
 extern const struct sn_command sn_cmd_env;
+extern const struct sn_command sn_cmd_serve;
+extern const struct sn_command sn_cmd_key;
 extern const struct sn_command sn_cmd_completion;
 
 const struct sn_command *const sn_commands[] = {
-    &sn_cmd_ps,     &sn_cmd_check,    &sn_cmd_trace,  &sn_cmd_record,
-    &sn_cmd_top,    &sn_cmd_counters, &sn_cmd_events, &sn_cmd_logs,
-    &sn_cmd_export, &sn_cmd_config,   &sn_cmd_report, &sn_cmd_convert,
-    &sn_cmd_diff,   &sn_cmd_dump,     &sn_cmd_env,    &sn_cmd_completion,
-    NULL,
+    &sn_cmd_ps,       &sn_cmd_check,  &sn_cmd_trace,   &sn_cmd_record,     &sn_cmd_top,
+    &sn_cmd_counters, &sn_cmd_events, &sn_cmd_logs,    &sn_cmd_export,     &sn_cmd_config,
+    &sn_cmd_serve,    &sn_cmd_report, &sn_cmd_convert, &sn_cmd_diff,       &sn_cmd_stacks,
+    &sn_cmd_dump,     &sn_cmd_env,    &sn_cmd_key,     &sn_cmd_completion, NULL,
 };
 
 const struct sn_command *sn_command_find(const char *name)

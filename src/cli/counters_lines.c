@@ -125,7 +125,7 @@ static int tick(struct sn_counters_run *run, void *user, struct sonde_error *err
     size_t count;
     size_t shown = 0;
     uint64_t latest = lines->shown_ns;
-    int rc = sonde_counters_latest(run->counters, 0, &points, &count, err);
+    int rc = run->source->ops->latest(run->source, 0, &points, &count, err);
     if (rc != SONDE_OK)
         return rc;
     SN_AUTO(sn_free) struct line *sorted = calloc(count + 1, sizeof(*sorted));

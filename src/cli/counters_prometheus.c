@@ -28,7 +28,7 @@ static void take(void *user, const struct sonde_point *point)
 static bool is_running(const struct sn_counters_run *run, const struct sonde_process *process)
 {
     struct sonde_watched watched;
-    return sonde_counters_find(run->counters, process->pid, &watched) &&
+    return run->source->ops->find(run->source, process->pid, &watched) &&
            watched.phase != SONDE_CONSUMER_ENDED &&
            watched.process->start_ticks == process->start_ticks;
 }

@@ -17,6 +17,7 @@
 #include "base/text.h"
 #include "cli/entrance.h"
 #include "cli/open_files.h"
+#include "cli/remote_counters.h"
 #include "cli/signals.h"
 #include "cli/terminal.h"
 
@@ -34,17 +35,19 @@ uint64_t sn_counters_interval_ns(const struct sn_counters_run *run)
 const struct sonde_process *sn_counters_process_of(const struct sn_counters_run *run, uint32_t pid)
 {
     struct sonde_watched watched;
-    return sonde_counters_find(run->counters, pid, &watched) ? watched.process : NULL;
+    return run->source->ops->find(run->source, pid, &watched) ? watched.process : NULL;
 }
 
 /* --- when it is over --- */
 
 /* Gone, or dead and not buried. A runtime that cannot be asked (any more) is another thing: the
  * kernel tells on. */
-static bool is_gone(uint32_t pid)
+static bool is_gone(const struct sn_counters_run *run, uint32_t pid)
 {
     char path[32];
     char stat[512];
+    if (run->remote) /* only the controller can know, and has said it */
+        return true;
     (void)snprintf(path, sizeof(path), "/proc/%" PRIu32 "/stat", pid);
     if (sn_file_peek_at(AT_FDCWD, path, stat, sizeof(stat)) <= 0)
         return true;
@@ -55,10 +58,10 @@ static bool is_gone(uint32_t pid)
 /* None of those that were found lives. */
 static bool has_nobody(const struct sn_counters_run *run)
 {
-    for (size_t i = 0; i < sonde_counters_process_count(run->counters); i++) {
+    for (size_t i = 0; i < run->source->ops->process_count(run->source); i++) {
         struct sonde_watched watched;
-        sonde_counters_process(run->counters, i, &watched);
-        if (watched.phase != SONDE_CONSUMER_ENDED || !is_gone(watched.process->pid))
+        run->source->ops->process(run->source, i, &watched);
+        if (watched.phase != SONDE_CONSUMER_ENDED || !is_gone(run, watched.process->pid))
             return false;
     }
     return true;
@@ -82,11 +85,11 @@ static bool is_hopeless(const struct sn_counters_run *run, const struct sonde_wa
 static bool is_silent(struct sn_counters_run *run)
 {
     uint64_t now = sn_clock_monotonic_ns();
-    size_t count = sonde_counters_process_count(run->counters);
+    size_t count = run->source->ops->process_count(run->source);
     bool are_live = count > 0;
     for (size_t i = 0; i < count; i++) {
         struct sonde_watched watched;
-        sonde_counters_process(run->counters, i, &watched);
+        run->source->ops->process(run->source, i, &watched);
         are_live = are_live && watched.phase != SONDE_CONSUMER_OPENING;
     }
     if (!are_live)
@@ -103,14 +106,14 @@ static bool is_enough(struct sn_counters_run *run)
     uint64_t interval = sn_counters_interval_ns(run);
     bool is_whole = passed >= interval + FIRST_NS;
     bool has_some = false;
-    if (!run->once || (!is_whole && !run->has_provisional))
+    if (!run->once || (!is_whole && !run->has_provisional && !run->remote)) /* which has them */
         return false;
     if (run->options.no_runtime || is_silent(run) ||
         passed > 3 * interval + 5ull * SN_NS_PER_SECOND)
         return true;
-    for (size_t i = 0; i < sonde_counters_process_count(run->counters); i++) {
+    for (size_t i = 0; i < run->source->ops->process_count(run->source); i++) {
         struct sonde_watched watched;
-        sonde_counters_process(run->counters, i, &watched);
+        run->source->ops->process(run->source, i, &watched);
         if (!watched.is_complete && !is_hopeless(run, &watched, passed))
             return false;
         has_some = has_some || watched.is_complete;
@@ -120,9 +123,9 @@ static bool is_enough(struct sn_counters_run *run)
 
 static bool is_any_opening(const struct sn_counters_run *run)
 {
-    for (size_t i = 0; i < sonde_counters_process_count(run->counters); i++) {
+    for (size_t i = 0; i < run->source->ops->process_count(run->source); i++) {
         struct sonde_watched watched;
-        sonde_counters_process(run->counters, i, &watched);
+        run->source->ops->process(run->source, i, &watched);
         if (watched.phase == SONDE_CONSUMER_OPENING)
             return true;
     }
@@ -163,7 +166,7 @@ static int poll_ms(const struct sn_counters_run *run, uint64_t until_ns)
 {
     uint64_t until = until_ns < run->end_ns ? until_ns : run->end_ns;
     uint64_t look_ns = run->once ? ONCE_NS : LOOK_NS;
-    int timeout = shorter(sonde_hub_wait_ms(run->hub), sn_clock_poll_ms(until));
+    int timeout = shorter(run->source->ops->wait_ms(run->source), sn_clock_poll_ms(until));
     return run->once || run->entrance ? shorter(timeout, (int)(look_ns / SN_NS_PER_MS)) : timeout;
 }
 
@@ -171,7 +174,7 @@ int sn_counters_wait(struct sn_counters_run *run, uint64_t until_ns, int input,
                      struct sonde_error *err)
 {
     struct pollfd polled[] = {
-        {.fd = sonde_hub_fd(run->hub), .events = POLLIN},
+        {.fd = run->source->ops->fd(run->source), .events = POLLIN},
         {.fd = run->signals, .events = POLLIN},
         {.fd = input, .events = POLLIN},
         {.fd = run->entrance ? sn_entrance_fd(run->entrance) : -1, .events = POLLIN}};
@@ -184,7 +187,7 @@ int sn_counters_wait(struct sn_counters_run *run, uint64_t until_ns, int input,
             run->was_stopped = sn_signals_drain(run->signals);
             return SN_COUNTERS_OVER;
         }
-        int rc = sonde_hub_turn(run->hub, err);
+        int rc = run->source->ops->turn(run->source, err);
         if (rc >= 0 && run->entrance)
             rc = sn_entrance_turn(run->entrance, err);
         if (rc < 0)
@@ -211,7 +214,7 @@ static void put_nobody(const struct sn_counters_run *run, const char *end)
 /* Once: whoever waits should know what for. */
 static void tell_nobody(struct sn_counters_run *run)
 {
-    if (run->has_told_nobody || sonde_counters_process_count(run->counters))
+    if (run->has_told_nobody || run->source->ops->process_count(run->source))
         return;
     put_nobody(run, " yet: waiting for one\n");
     run->has_told_nobody = true;
@@ -251,7 +254,7 @@ int sn_counters_each_interval(struct sn_counters_run *run, sn_counters_step_fn *
         }
         if (why != SN_COUNTERS_TIME)
             continue;
-        sn_open_files_mind(sonde_counters_process_count(run->counters));
+        sn_open_files_mind(run->source->ops->process_count(run->source));
         tell_nobody(run);
         due_ns = sn_clock_deadline(interval);
         if (tick && (rc = tick(run, run->user, err)) != SONDE_OK)
@@ -278,15 +281,14 @@ static void take(void *user, const struct sonde_point *point)
 
 int sn_counters_run(struct sn_counters_run *run, struct sonde_error *err)
 {
-    static const struct sonde_hub_options hub_options = {.size = sizeof(hub_options)};
     run->options.size = sizeof(run->options);
     run->started_ns = sn_clock_monotonic_ns();
     sn_counters_asked_begin(&run->asked, &run->options);
     sn_open_files_raise();
     run->end_ns = UINT64_MAX;
-    int rc = sonde_hub_new(&hub_options, &run->hub, err);
-    if (rc == SONDE_OK)
-        rc = sonde_counters_new(run->hub, &run->options, take, run, &run->counters, err);
+    int rc = run->remote ? sn_remote_counters_source(run->remote, &run->options, take, run,
+                                                     &run->source, err)
+                         : sn_counters_source_own(&run->options, take, run, &run->source, err);
     if (rc == SONDE_OK)
         rc = run->view->show(run, run->user, err);
     if (rc == SONDE_END) {
@@ -296,17 +298,16 @@ int sn_counters_run(struct sn_counters_run *run, struct sonde_error *err)
     run->found_nobody = rc == SONDE_OK && !run->value_count && has_nobody(run);
     if (rc == SONDE_OK)
         sn_counters_tell(run);
-    sonde_counters_free(SN_TAKE(run->counters));
-    sonde_hub_free(SN_TAKE(run->hub));
+    sn_counters_source_free(SN_TAKE(run->source));
     return rc;
 }
 
 /* --- the last words --- */
 
-static void tell_process(const struct sonde_watched *watched)
+static void tell_process(const struct sn_counters_run *run, const struct sonde_watched *watched)
 {
     char text[32];
-    bool has_ended = watched->phase == SONDE_CONSUMER_ENDED && is_gone(watched->process->pid);
+    bool has_ended = watched->phase == SONDE_CONSUMER_ENDED && is_gone(run, watched->process->pid);
     if (*watched->note || has_ended) {
         const char *said = has_ended ? "has ended" : watched->note;
         if (strncmp(said, "pid ", 4) != 0)
@@ -333,12 +334,12 @@ void sn_counters_tell(const struct sn_counters_run *run)
 {
     char text[5][32];
     uint64_t lost = 0;
-    size_t count = sonde_counters_process_count(run->counters);
+    size_t count = run->source->ops->process_count(run->source);
     for (size_t i = 0; i < count; i++) {
         struct sonde_watched watched;
-        sonde_counters_process(run->counters, i, &watched);
+        run->source->ops->process(run->source, i, &watched);
         lost += watched.lost_count;
-        tell_process(&watched);
+        tell_process(run, &watched);
     }
     sn_open_files_mind(count);
     if (!count && !run->was_stopped)

@@ -1,5 +1,5 @@
-/* Watching counters: the hub and what drives it, until a signal, a time or the end of what is
- * watched. What comes of it goes to a view: a terminal, lines, a file. */
+/* Watching counters: where they come from and what drives it, until a signal, a time or the end of
+ * what is watched. What comes of it goes to a view: a terminal, lines, a file. */
 #ifndef SN_CLI_COUNTERS_RUN_H
 #define SN_CLI_COUNTERS_RUN_H
 
@@ -8,6 +8,7 @@
 #include <stdint.h>
 
 #include "cli/counters_absent.h"
+#include "cli/counters_source.h"
 #include "sonde/counters.h"
 
 struct sonde_error;
@@ -27,14 +28,14 @@ struct sn_counters_run {
     uint64_t duration_ns;         /* 0: until it is stopped */
     bool once;                    /* until every process has told its first values */
     struct sn_entrance *entrance; /* what was started or waited for; NULL: nothing */
+    struct sn_remote *remote;     /* borrows: a controller that watches; NULL: we do */
     bool reads_keys;              /* q on standard input ends it, where no view takes keys */
     bool is_terse;                /* no last line on what it cost */
     const struct sn_counters_view *view;
     void *user; /* of the view */
 
     /* While it runs. */
-    struct sonde_hub *hub;
-    struct sonde_counters *counters;
+    struct sn_counters_source *source;
     int signals; /* of cli/signals.h; the caller's */
     uint64_t started_ns;
     uint64_t end_ns;
@@ -53,7 +54,8 @@ struct sn_counters_run {
 /* Opens everything, lets the view show it, closes it. */
 int sn_counters_run(struct sn_counters_run *run, struct sonde_error *err);
 
-/* Turns the hub until `until_ns`, input on `input` (-1: none), something has come, or it is over.
+/* Turns the source until `until_ns`, input on `input` (-1: none), something has come, or it is
+ * over.
  */
 enum sn_counters_wait { SN_COUNTERS_TIME, SN_COUNTERS_INPUT, SN_COUNTERS_TURNED, SN_COUNTERS_OVER };
 int sn_counters_wait(struct sn_counters_run *run, uint64_t until_ns, int input,

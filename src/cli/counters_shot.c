@@ -126,7 +126,7 @@ static int keep_points(struct sn_counters_shot *shot, const struct sn_counters_r
 {
     const struct sonde_point *points;
     size_t count;
-    int rc = sonde_counters_latest(run->counters, 0, &points, &count, err);
+    int rc = run->source->ops->latest(run->source, 0, &points, &count, err);
     if (rc != SONDE_OK)
         return rc;
     shot->points = sn_arena_alloc(&shot->arena, (count + 1) * sizeof(*points));
@@ -145,7 +145,7 @@ static int summarize_process(const struct sn_counters_run *run, struct sn_arena 
     const struct sonde_point *points;
     size_t count;
     SN_AUTO(sn_buf_done) struct sn_buf text = sn_buf_with_limit(SUMMARY_LIMIT);
-    int rc = sonde_counters_latest(run->counters, process->pid, &points, &count, err);
+    int rc = run->source->ops->latest(run->source, process->pid, &points, &count, err);
     if (rc != SONDE_OK)
         return rc;
     summarize(&text, points, count);
@@ -156,13 +156,13 @@ static int summarize_process(const struct sn_counters_run *run, struct sn_arena 
 static int keep_processes(struct sn_counters_shot *shot, const struct sn_counters_run *run,
                           struct sonde_error *err)
 {
-    size_t count = sonde_counters_process_count(run->counters);
+    size_t count = run->source->ops->process_count(run->source);
     shot->processes = sn_arena_alloc(&shot->arena, (count + 1) * sizeof(*shot->processes));
     if (!shot->processes)
         return sn_fail(err, SONDE_E_NOMEM, 0, "no memory for processes");
     for (size_t i = 0; i < count; i++) {
         struct sonde_watched watched;
-        sonde_counters_process(run->counters, i, &watched);
+        run->source->ops->process(run->source, i, &watched);
         shot->processes[i] = (struct sn_shot_process){
             .pid = watched.process->pid,
             .phase = watched.phase,

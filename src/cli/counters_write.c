@@ -53,10 +53,10 @@ static int turned(struct sn_counters_run *run, void *user, struct sonde_error *e
 /* The name of the process that the document is about. */
 static void name_document(const struct sn_counters_run *run, struct sn_counter_document *document)
 {
-    if (*document->process || !sonde_counters_process_count(run->counters) || document->has_many)
+    if (*document->process || !run->source->ops->process_count(run->source) || document->has_many)
         return;
     struct sonde_watched watched;
-    sonde_counters_process(run->counters, 0, &watched);
+    run->source->ops->process(run->source, 0, &watched);
     document->process = watched.process->name;
 }
 

@@ -127,6 +127,8 @@ int main(int argc, char **argv)
     sonde_set_native_lines(sn_dwarf_lines);
 #endif
     sn_alias_fn *alias = sn_alias_find(argc > 0 ? argv[0] : NULL);
+    if (!alias)
+        alias = sn_alias_serve(argc, argv, &argc);
     if (alias)
         return alias(argc, argv);
     if (argc < 2)

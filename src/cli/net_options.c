@@ -139,6 +139,14 @@ static bool parse_choice(const struct sn_net_choice *choices, const char *text, 
     return false;
 }
 
+static bool add(struct sn_net_list *list, const char *text)
+{
+    if (list->count == SN_NET_LIST_MAX)
+        return false;
+    list->items[list->count++] = text;
+    return true;
+}
+
 static bool store(const struct given *given, void *arguments)
 {
     void *place = (char *)arguments + given->option->offset;
@@ -161,6 +169,7 @@ static bool store(const struct given *given, void *arguments)
         break;
     case SN_NET_SPAN: is_good = sn_net_parse_span(given->value, place); break;
     case SN_NET_CHOICE: is_good = parse_choice(given->option->choices, given->value, place); break;
+    case SN_NET_LIST: is_good = add(place, given->value); break;
     }
     return is_good;
 }
@@ -174,6 +183,7 @@ static const char *type_of(enum sn_net_kind kind)
         [SN_NET_SWITCH] = "true or false",
         [SN_NET_SPAN] = "a time span, dd:hh:mm:ss",
         [SN_NET_CHOICE] = "one of:",
+        [SN_NET_LIST] = "one of at most sixteen",
     };
     return names[kind];
 }
@@ -319,7 +329,7 @@ static void check_given(struct reader *reader)
         size_t times = 0;
         for (size_t k = 0; k < reader->given_count; k++)
             times += reader->given[k].option == given->option;
-        if (times > 1) {
+        if (times > 1 && given->option->kind != SN_NET_LIST) {
             sn_buf_format(&reader->errors,
                           "Option '%s' expects a single argument but %zu were provided.\n",
                           given->spelled, times);

@@ -18,6 +18,14 @@ enum sn_net_kind {
     SN_NET_SWITCH, /* int: enum sn_net_switch; "--rundown", "--rundown false" */
     SN_NET_SPAN,   /* uint64_t nanoseconds: a .NET TimeSpan, "dd:hh:mm:ss" */
     SN_NET_CHOICE, /* int: the number of one of `choices`, by name or number */
+    SN_NET_LIST,   /* struct sn_net_list: may be given several times */
+};
+
+#define SN_NET_LIST_MAX 16u
+
+struct sn_net_list {
+    const char *items[SN_NET_LIST_MAX];
+    size_t count;
 };
 
 enum sn_net_switch { SN_NET_UNSET, SN_NET_ON, SN_NET_OFF };

@@ -6,6 +6,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <sys/types.h>
 
 #include "sonde/error.h"
 
@@ -24,8 +25,12 @@ enum sn_scope {
 const char *sn_scope_name(enum sn_scope scope);
 int sn_scope_find(const char *name);
 
+/* What a 401 says in WWW-Authenticate. */
+#define SN_ACCESS_CHALLENGE "Bearer realm=\"sonde\""
+
 struct sn_identity {
     enum sn_scope scope;
+    uint64_t session; /* of a browser; 0: none */
     char name[96];    /* of the key, subject, user or certificate: for the audit log */
     const char *kind; /* "key", "jwt", "session", "peer", "certificate", "anonymous", "none" */
 };
@@ -34,7 +39,7 @@ struct sn_access;
 
 /* How open the controller is. Everything is borrowed until sn_access_new returns. */
 struct sn_access_options {
-    const char *state_folder;      /* keys live there */
+    const char *state_folder;      /* keys live there; NULL: there are none */
     enum sn_scope anonymous;       /* SN_SCOPE_NONE: nobody is served without a name */
     enum sn_scope certificate;     /* what a client certificate is good for */
     const char *jwt_public_key;    /* base64url of a JWK; NULL: no tokens */
@@ -45,6 +50,26 @@ struct sn_access_options {
     const char *prefix; /* "" or "/sonde": the path of cookies */
 };
 
+/* What a request shows of itself, as far as access looks at it. Text is borrowed, NULL when it is
+ * not there. */
+struct sn_visit {
+    const char *method;
+    const char *query; /* never NULL */
+    const char *host;
+    const char *origin;
+    const char *fetch_site; /* Sec-Fetch-Site */
+    const char *authorization;
+    const char *cookie;
+    const char *content_type;
+    size_t body_size;
+    unsigned tag; /* enum sn_place_tag */
+    const char *peer;
+    bool is_local; /* through a Unix socket, by: */
+    uid_t uid;
+    const char *client_name; /* of its certificate */
+};
+
+/* Makes the key of the machine's own programs (the file `key` in the state folder) if need be. */
 int sn_access_new(const struct sn_access_options *options, struct sn_access **ret_access,
                   struct sonde_error *err);
 void sn_access_free(struct sn_access *access);
@@ -67,7 +92,17 @@ unsigned sn_access_refuses(struct sn_access *access, struct sn_http_exchange *ex
 int sn_access_new_code(struct sn_access *access, char to[48], struct sonde_error *err);
 
 /* Takes a code; `to` gets the whole value of Set-Cookie. SONDE_E_DENIED: used, old or wrong. */
-int sn_access_redeem(struct sn_access *access, const char *code, char to[256],
+int sn_access_redeem(struct sn_access *access, const char *code, bool is_tls, char to[256],
                      struct sonde_error *err);
+
+/* Ends a session; `to` gets the Set-Cookie that takes it away from the browser. */
+void sn_access_leave(struct sn_access *access, uint64_t session, char to[256]);
+
+/* The same as identify and refuses, for a request as it was seen. */
+void sn_access_see(struct sn_http_exchange *exchange, struct sn_visit *ret_visit);
+void sn_access_who(struct sn_access *access, const struct sn_visit *visit,
+                   struct sn_identity *ret_who, const char **ret_why);
+unsigned sn_access_judge(struct sn_access *access, const struct sn_visit *visit,
+                         const char **ret_why);
 
 #endif

@@ -9,10 +9,16 @@
 #include "daemon/serve.h"
 
 struct sn_access;
+struct sn_audit;
+struct sn_exception_history;
+struct sn_event_topics;
 struct sn_http_server;
 struct sn_operations;
 struct sn_roads;
+struct sn_router;
 struct sn_sight;
+struct sn_stack_taking;
+struct sn_state_topics;
 struct sn_store_desk;
 struct sn_topics;
 struct sn_workers;
@@ -22,12 +28,18 @@ struct sn_daemon {
     uint64_t start_ns;
     struct sn_http_server *http; /* the HTTP thread's */
     struct sn_access *access;    /* the HTTP thread's */
+    struct sn_audit *audit;      /* the HTTP thread's; NULL: nothing is written down */
+    struct sn_router *router;    /* the HTTP thread's */
     struct sn_topics *topics;
+    struct sn_state_topics *state_topics; /* the HTTP thread's */
     struct sn_workers *workers;
-    struct sn_roads *roads;           /* sn_roads_post from elsewhere */
-    struct sn_sight *sight;           /* which processes there are: sight.h */
-    struct sn_store_desk *store;      /* the store's thread: store_desk.h; NULL: none is kept */
-    struct sn_operations *operations; /* the roads thread's */
+    struct sn_roads *roads;               /* sn_roads_post from elsewhere */
+    struct sn_sight *sight;               /* which processes there are: sight.h */
+    struct sn_store_desk *store;          /* the store's thread: store_desk.h; NULL: none is kept */
+    struct sn_operations *operations;     /* the roads thread's */
+    struct sn_event_topics *event_topics; /* the roads thread's; NULL until somebody reads one */
+    struct sn_stack_taking *stack_taking; /* workers' */
+    struct sn_exception_history *exceptions; /* the roads thread's; NULL: switched off */
 };
 
 #endif

@@ -81,6 +81,14 @@ bool sn_mailbox_post(struct sn_mailbox *mailbox, sn_task_fn *run, void *user)
     return has_room;
 }
 
+size_t sn_mailbox_count(struct sn_mailbox *mailbox)
+{
+    (void)pthread_mutex_lock(&mailbox->lock);
+    size_t count = mailbox->count;
+    (void)pthread_mutex_unlock(&mailbox->lock);
+    return count;
+}
+
 int sn_mailbox_fd(const struct sn_mailbox *mailbox)
 {
     return mailbox->fd;

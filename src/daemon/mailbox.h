@@ -18,6 +18,8 @@ void sn_mailbox_free(struct sn_mailbox *mailbox); /* what was not run is forgott
 /* From any thread. False: full, nothing was taken. */
 bool sn_mailbox_post(struct sn_mailbox *mailbox, sn_task_fn *run, void *user);
 
+size_t sn_mailbox_count(struct sn_mailbox *mailbox); /* what waits; from any thread */
+
 /* From the owner: readable while there is something; runs what there is. */
 int sn_mailbox_fd(const struct sn_mailbox *mailbox);
 void sn_mailbox_turn(struct sn_mailbox *mailbox);

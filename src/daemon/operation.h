@@ -10,11 +10,14 @@
 #include <stdint.h>
 
 #include "base/json.h"
+#include "daemon/mailbox.h"
 #include "sonde/error.h"
 
 struct sn_artefact;
 struct sn_daemon;
 struct sn_operation;
+struct sn_operations;
+struct sn_rest_call;
 
 enum sn_operation_state {
     SN_OPERATION_CONFIGURED = 0, /* a recording that was not enabled yet */
@@ -32,11 +35,15 @@ struct sn_operation_kind {
     const char *extension; /* "nettrace" */
     const char *content_type;
     unsigned concurrent_max; /* of all such that run: 429 beyond */
+    unsigned recording_max;  /* the same for recordings, counted apart; 0: cannot be one */
     bool is_stoppable;
-    bool is_kept; /* otherwise it ends with its reader, and is no more when that has it */
-    /* Begins; the operation calls back sn_operation_running and sn_operation_ended. */
+    bool is_whole; /* shown when it is complete: only then does its reader get an answer */
+    /* Whether it can be done as asked, before anything is; may be NULL. SONDE_E_ARGUMENT: the text
+     * begins with the member that is wrong and a colon. */
+    int (*check)(const json_t *settings, struct sonde_error *err);
+    /* Begins; later (not from within) it calls back sn_operation_running, sn_operation_ended. */
     int (*start)(struct sn_operation *operation, struct sonde_error *err);
-    void (*stop)(struct sn_operation *operation);   /* ends it well, soon */
+    void (*stop)(struct sn_operation *operation);   /* ends it well, soon; again: sooner */
     void (*cancel)(struct sn_operation *operation); /* now; nothing of it is wanted */
     void (*progress)(struct sn_operation *operation,
                      struct sn_json *json);       /* members for people; may be NULL */
@@ -59,27 +66,60 @@ struct sn_operation {
     uint64_t created_utc_ns;
     uint64_t ended_utc_ns;        /* 0: not yet */
     struct sn_artefact *artefact; /* owns a reference */
-    char file_name[160];          /* as people get it: 20261116_064342_123_4711.nettrace */
-    char message[256];            /* why it failed */
-    void *user;                   /* of its kind */
+    char file_name[160];          /* as people get it: 20261116_064342_4711.nettrace */
+    int status;                   /* how it ended */
+    char message[256];            /* why it failed, or what is to be known of it */
+    char location[512];           /* where its provider put it; "" */
+    const char *content_type;     /* static text: the kind's, or the request's */
+    bool is_recording;
+    char *summary;        /* owns: progress of one of an earlier life, as JSON; NULL */
+    uint64_t deadline_ns; /* CLOCK_MONOTONIC: is stopped then; UINT64_MAX */
+    void *user;           /* of its kind */
     struct sn_operation *next;
+
+    /* Inside. */
+    bool is_cancelled;
+    bool is_saving;            /* on its way to its provider */
+    struct sn_rest_call *call; /* who waits to hear that it runs; NULL */
+    void (*answer)(struct sn_rest_call *call, struct sn_operation *operation);
 };
 
 struct sn_operation_request {
     const struct sn_operation_kind *kind;
     uint32_t pid;
+    const char *process_name; /* NULL: not known */
+    const char *process_uid;  /* likewise */
     const char *owner;
     const char *tags;
-    const char *egress;
-    const char *extension; /* instead of the kind's; NULL */
-    json_t *settings;      /* borrows */
+    const char *egress;       /* "" or NULL: by HTTP, to who holds its artefact */
+    const char *extension;    /* instead of the kind's; NULL */
+    const char *content_type; /* likewise */
+    const char *file_name;    /* without its extension, instead of DATE_TIME_PID; NULL */
+    json_t *settings;         /* borrows */
     uint64_t duration_ns;
     bool is_disabled;  /* configure only */
     bool is_recording; /* kept, and listed among recordings */
 };
 
+/* Before the roads thread runs, behind topics: what an earlier life left in the spool goes. */
+int sn_operations_new(struct sn_daemon *daemon, struct sn_operations **ret_operations,
+                      struct sonde_error *err);
+void sn_operations_free(struct sn_operations *operations); /* after it has ended; NULL is fine */
+
+/* From any thread, when every part of the controller is there: recordings of an earlier life are
+ * found again. */
+void sn_operations_start(struct sn_daemon *daemon);
+
+/* In the roads thread: nothing new begins, recordings are stopped, everything else is cancelled.
+ * `ended` is called when nothing runs any more, or after fifteen seconds. */
+void sn_operations_end(struct sn_daemon *daemon, void (*ended)(void *user), void *user);
+
+/* Whether there is such a provider ("file system": a folder of --egress). From any thread. */
+bool sn_operation_has_egress(const struct sn_daemon *daemon, const char *name);
+
 /* Makes one and starts it unless disabled. SONDE_E_LIMIT: as many of its kind run as may;
- * SONDE_E_NOT_FOUND. */
+ * SONDE_E_NOT_FOUND; SONDE_E_ARGUMENT: no such egress. One that goes by HTTP is cancelled when
+ * everybody else who held its artefact has let go. */
 int sn_operation_new(struct sn_daemon *daemon, const struct sn_operation_request *request,
                      struct sn_operation **ret_operation, struct sonde_error *err);
 struct sn_operation *sn_operation_find(struct sn_daemon *daemon, const char *id);
@@ -91,10 +131,33 @@ void sn_operation_cancel(struct sn_operation *operation);
 int sn_operation_delete(struct sn_operation *operation,
                         struct sonde_error *err); /* its file too; SONDE_E_BUSY while it runs */
 
-/* From its kind. */
+/* From its kind. Once it has ended, nothing of its kind may touch it any more. A status other than
+ * SONDE_OK is a failure; SONDE_END is success of what is only a part, with a message. */
 void sn_operation_running(struct sn_operation *operation);
 void sn_operation_ended(struct sn_operation *operation, int status, const char *message);
 
+/* From a worker: runs `run` in the roads thread, waits when there is no room just now. */
+void sn_operation_post_back(struct sn_daemon *daemon, sn_task_fn *run, void *user);
+
+/* For handlers in any seat, all of it: finds the process that is meant by pid, uid or name in a
+ * worker, goes on in the roads seat, makes the operation, and has the call answered when it runs
+ * (when it is complete, if its kind is_whole; at once, if it goes to a provider). `request` is
+ * copied, its texts too; its pid is filled in unless `is_machine`. Failures before that are the
+ * call's problem. When the client leaves meanwhile, the operation is cancelled. `answer` fills in
+ * the call; NULL is sn_operation_answer. */
+struct sn_operation_target {
+    const char *pid; /* all three as sn_sight_choose has them; copied */
+    const char *uid;
+    const char *name;
+    bool is_machine; /* no process is looked for */
+};
+void sn_operation_call(struct sn_rest_call *call, const struct sn_operation_target *target,
+                       const struct sn_operation_request *request,
+                       void (*answer)(struct sn_rest_call *call, struct sn_operation *operation));
+/* The file with its type and name; 202 with Location /operations/{id} for one of a provider. */
+void sn_operation_answer(struct sn_rest_call *call, struct sn_operation *operation);
+
+bool sn_operation_is_active(const struct sn_operation *operation);  /* starting to stopping */
 const char *sn_operation_state_name(enum sn_operation_state state); /* "Running" */
 
 #endif

@@ -15,11 +15,11 @@
 #include "base/buf.h"
 #include "base/json.h"
 #include "daemon/access.h"
+#include "daemon/route.h"
 #include "sonde/error.h"
 
 struct sn_artefact;
 struct sn_daemon;
-struct sn_route;
 
 #define SN_REST_VALUES_MAX       16u
 #define SN_REST_CALL_HEADERS_MAX 8u
@@ -53,6 +53,8 @@ struct sn_rest_call {
     void (*gone)(
         struct sn_rest_call *call); /* called in its seat when that happens to a parked call */
     void *user;                     /* of the handler */
+    void (*free_user)(void *user);  /* at the call's end, wherever that is; may be NULL */
+    uint32_t pid;                   /* likewise: which process is meant, once that is known */
     struct sn_rest_call *next;
 };
 
@@ -78,9 +80,16 @@ void sn_rest_invalid(struct sn_rest_call *call, const char *member, const char *
 /* The same for a failed call of the library: not found 404, denied 403, limit 429, ... */
 void sn_rest_failed(struct sn_rest_call *call, const struct sonde_error *err);
 
-/* Leaves the call open; `gone` as above, may be NULL. */
+/* Leaves the call open; `gone` as above, may be NULL. Not in a worker, which has nothing to come
+ * back to. */
 void sn_rest_park(struct sn_rest_call *call, void (*gone)(struct sn_rest_call *call), void *user);
 /* In the seat where it was parked: the answer is there. */
 void sn_rest_finish(struct sn_rest_call *call);
+
+/* Goes on with the call in another seat, where `handle` is its handler: choose a process in a
+ * worker, then start an operation on the roads. Also for a parked call. Whoever says so returns at
+ * once and touches the call no more. */
+void sn_rest_move(struct sn_rest_call *call, enum sn_seat seat,
+                  void (*handle)(struct sn_rest_call *call));
 
 #endif

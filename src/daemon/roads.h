@@ -12,20 +12,31 @@
 #include "daemon/mailbox.h"
 #include "sonde/error.h"
 
+struct sn_counters_desk;
 struct sn_daemon;
 struct sn_roads;
 struct sonde_counters;
 struct sonde_hub;
 
 int sn_roads_new(struct sn_daemon *daemon, struct sn_roads **ret_roads, struct sonde_error *err);
-void sn_roads_free(struct sn_roads *roads); /* ends the thread */
+void sn_roads_stop(struct sn_roads *roads); /* ends the thread; what it owned may be freed now */
+void sn_roads_free(struct sn_roads *roads); /* NULL is fine */
 
 /* From any thread. False: full. */
 bool sn_roads_post(struct sn_roads *roads, sn_task_fn *run, void *user);
 
+size_t sn_roads_waiting_count(struct sn_roads *roads); /* tasks; from any thread */
+
+/* From any thread: whether it turns; whether it has been at one thing for five seconds. */
+bool sn_roads_is_running(const struct sn_roads *roads);
+bool sn_roads_is_stuck(const struct sn_roads *roads);
+/* From any thread: whether the calling one is it. */
+bool sn_roads_is_here(const struct sn_roads *roads);
+
 /* In the roads thread only, below. */
 struct sonde_hub *sn_roads_hub(struct sn_roads *roads);
-struct sonde_counters *sn_roads_counters(struct sn_roads *roads); /* NULL: switched off */
+struct sonde_counters *sn_roads_counters(struct sn_roads *roads);        /* NULL: switched off */
+struct sn_counters_desk *sn_roads_counters_desk(struct sn_roads *roads); /* NULL: switched off */
 
 /* Something with a descriptor that is turned by the roads thread, such as a tracer: `turn` is
  * called when it is readable or `wait_ms` has passed. `ops` and `user` are borrowed until removed.

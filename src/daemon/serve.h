@@ -12,6 +12,8 @@
 
 #define SN_PLACES_MAX 8u
 
+struct sn_process_filter;
+
 enum sn_place_tag {
     SN_PLACE_API = 0, /* everything, for who has a key */
     SN_PLACE_METRICS, /* /metrics only, for everybody who can reach it */
@@ -20,7 +22,13 @@ enum sn_place_tag {
 
 struct sn_serve_options {
     struct sn_http_place places[SN_PLACES_MAX];
+    bool is_tls[SN_PLACES_MAX]; /* which of them get the certificate below; the places' own
+                                   certificate, key and authorities are filled in from it */
     size_t place_count;
+    const char *tls_certificate;    /* file; NULL: one of our own, in the state folder */
+    const char *tls_key;            /* file */
+    const char *client_authorities; /* file; NULL: client certificates are not asked for */
+    bool allows_plain;              /* away from loopback without TLS, with a key */
     struct sn_http_limits limits;
     struct sn_access_options access;
     bool is_dotnet_monitor;   /* its defaults where the two differ */
@@ -39,6 +47,8 @@ struct sn_serve_options {
     const char *const *egress; /* "name=folder" */
     size_t egress_count;
     bool no_http_egress;
+    const struct sn_process_filter *default_process; /* which one is meant where none is named */
+    size_t default_process_count;                    /* 0: the only one there is */
     int signals; /* readable when it is to end: of cli/signals.h; borrows */
     /* Told once when it serves: where, and the link for a browser ("" when nobody listens on TCP).
      */

@@ -21,13 +21,13 @@ void sn_store_desk_free(struct sn_store_desk *desk);
 /* From any thread. False: full. */
 bool sn_store_desk_post(struct sn_store_desk *desk, sn_task_fn *run, void *user);
 
-/* In its thread. */
+/* Asked in its thread; but where its files are (sn_store_files) may be asked from any. */
 struct sn_store *sn_store_desk_store(struct sn_store_desk *desk);
 
-/* From any thread: how it stood after the last commit. */
+/* From any thread: how it stood a moment ago. */
 void sn_store_desk_health(struct sn_store_desk *desk, struct sn_store_health *ret_health);
 
-/* From the roads thread: one point of a process, sent on in batches. */
+/* From the roads thread: one point of a process, taken over within a second. NULL is fine. */
 void sn_store_desk_point(struct sn_store_desk *desk, const struct sonde_process *process,
                          const struct sonde_point *point);
 

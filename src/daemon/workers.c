@@ -120,6 +120,14 @@ bool sn_workers_post(struct sn_workers *workers, sn_task_fn *run, void *user)
     return is_taken;
 }
 
+size_t sn_workers_waiting_count(struct sn_workers *workers)
+{
+    (void)pthread_mutex_lock(&workers->lock);
+    size_t count = workers->waiting_count;
+    (void)pthread_mutex_unlock(&workers->lock);
+    return count;
+}
+
 void sn_workers_free(struct sn_workers *workers)
 {
     if (!workers)

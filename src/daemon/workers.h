@@ -18,4 +18,6 @@ void sn_workers_free(struct sn_workers *workers); /* waits for what runs */
 /* From any thread. False: as many wait as may. */
 bool sn_workers_post(struct sn_workers *workers, sn_task_fn *run, void *user);
 
+size_t sn_workers_waiting_count(struct sn_workers *workers); /* from any thread */
+
 #endif

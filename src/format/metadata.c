@@ -101,6 +101,8 @@ int sn_metadata_open(const uint8_t *bytes, size_t size, struct sn_metadata *ret_
             tables = stream;
         else if (strcmp(name, "#Blob") == 0)
             metadata.blob = stream;
+        else if (strcmp(name, "#GUID") == 0)
+            metadata.guid = stream;
         else if (strcmp(name, "#Pdb") == 0)
             metadata.pdb = stream;
     }
@@ -122,6 +124,20 @@ struct sn_cursor sn_metadata_blob(const struct sn_metadata *metadata, uint32_t i
     struct sn_cursor blob = sn_cursor_over(bytes, bytes ? size : 0);
     blob.bad = !bytes;
     return blob;
+}
+
+/* The first table, which has one row: generation, name, MVID, two more. GUIDs count from 1. */
+bool sn_metadata_version_id(const struct sn_metadata *metadata, uint8_t ret_guid[16])
+{
+    enum { MODULE_TABLE = 0, GUID_SIZE = 16 };
+    struct sn_cursor row = sn_cursor_over(metadata->rows.bytes, metadata->rows.size);
+    sn_cursor_skip(&row, 2 + (size_t)metadata->string_width);
+    uint32_t index = metadata->guid_width == 4 ? sn_cursor_u32(&row) : sn_cursor_u16(&row);
+    if (row.bad || !metadata->row_counts[MODULE_TABLE] || !index ||
+        index > metadata->guid.size / GUID_SIZE)
+        return false;
+    memcpy(ret_guid, metadata->guid.bytes + (size_t)(index - 1) * GUID_SIZE, GUID_SIZE);
+    return true;
 }
 
 /* The value and how many bits it may take: 7, 14 or 29, told by the first byte. */

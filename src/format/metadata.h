@@ -21,6 +21,7 @@ struct sn_metadata_stream {
 
 struct sn_metadata {
     struct sn_metadata_stream blob; /* "#Blob" */
+    struct sn_metadata_stream guid; /* "#GUID" */
     struct sn_metadata_stream pdb;  /* "#Pdb"; nothing in an assembly */
     struct sn_metadata_stream rows; /* the tables of "#~", one behind the other */
     uint32_t row_counts[SN_METADATA_TABLES];
@@ -40,6 +41,9 @@ bool sn_metadata_row_counts(struct sn_cursor *cur, uint64_t mask,
 
 /* The blob at `index`; a bad cursor when there is none. */
 struct sn_cursor sn_metadata_blob(const struct sn_metadata *metadata, uint32_t index);
+
+/* The module's version id (MVID), which every build has another of. False: there is none. */
+bool sn_metadata_version_id(const struct sn_metadata *metadata, uint8_t ret_guid[16]);
 
 /* Numbers in one, two or four bytes; 0 and bad when it is none. */
 uint32_t sn_metadata_unsigned(struct sn_cursor *cur);

@@ -15,6 +15,8 @@
 #define OPTIONAL_PE32     0x10Bu
 #define OPTIONAL_PE64     0x20Bu
 #define DEBUG_DIRECTORY   6u
+#define CLI_DIRECTORY     14u
+#define CLI_HEADER_SIZE   16u /* of it what is needed: sizes, versions, where the metadata are */
 #define SECTION_SIZE      40u
 #define SECTION_MAX       96u
 #define DEBUG_ENTRY_SIZE  28u
@@ -77,8 +79,8 @@ static int read_headers(const struct reader *reader, struct layout *ret_layout)
     return SONDE_OK;
 }
 
-/* The debug directory's place; size 0 when there is none. */
-static int find_directory(const struct reader *reader, const struct layout *layout,
+/* A directory's place; size 0 when there is none. */
+static int find_directory(const struct reader *reader, const struct layout *layout, uint32_t index,
                           struct directory *ret_directory)
 {
     uint8_t bytes[OPTIONAL_MAX];
@@ -93,11 +95,11 @@ static int find_directory(const struct reader *reader, const struct layout *layo
                        "a PE file with an unknown optional header");
     sn_cursor_skip(&cur, (magic == OPTIONAL_PE64 ? 108 : 92) - 2);
     uint32_t count = sn_cursor_u32(&cur);
-    if (cur.bad || count <= DEBUG_DIRECTORY) {
+    if (cur.bad || count <= index) {
         *ret_directory = (struct directory){0};
         return SONDE_OK;
     }
-    sn_cursor_skip(&cur, (size_t)DEBUG_DIRECTORY * 8);
+    sn_cursor_skip(&cur, (size_t)index * 8);
     struct directory directory = {.address = sn_cursor_u32(&cur)};
     directory.size = sn_cursor_u32(&cur);
     *ret_directory = cur.bad ? (struct directory){0} : directory;
@@ -125,7 +127,7 @@ static int find_offset(const struct reader *reader, const struct layout *layout,
         }
     }
     return sn_fail(reader->err, SONDE_E_FORMAT, at,
-                   "a PE file whose debug directory lies in no section");
+                   "a PE file with a directory that lies in no section");
 }
 
 static void take_codeview(const struct reader *reader, uint64_t offset, uint32_t size,
@@ -176,7 +178,7 @@ int sn_pe_read_debug(sn_pe_read_fn *read, void *user, struct sn_pe_debug *ret_de
     uint64_t offset = 0;
     int rc = read_headers(&reader, &layout);
     if (rc == SONDE_OK)
-        rc = find_directory(&reader, &layout, &directory);
+        rc = find_directory(&reader, &layout, DEBUG_DIRECTORY, &directory);
     if (rc == SONDE_OK && directory.size)
         rc = find_offset(&reader, &layout, &directory, &offset);
     if (rc == SONDE_OK)
@@ -184,6 +186,36 @@ int sn_pe_read_debug(sn_pe_read_fn *read, void *user, struct sn_pe_debug *ret_de
     if (rc == SONDE_OK)
         *ret_debug = debug;
     return rc;
+}
+
+int sn_pe_find_metadata(sn_pe_read_fn *read, void *user, uint64_t *ret_offset, uint32_t *ret_size,
+                        struct sonde_error *err)
+{
+    const struct reader reader = {read, user, err};
+    struct layout layout = {0};
+    struct directory directory = {0};
+    uint8_t header[CLI_HEADER_SIZE] = {0};
+    uint64_t offset = 0;
+    int rc = read_headers(&reader, &layout);
+    if (rc == SONDE_OK)
+        rc = find_directory(&reader, &layout, CLI_DIRECTORY, &directory);
+    if (rc == SONDE_OK && !directory.size)
+        rc = sn_fail(err, SONDE_E_FORMAT, 0, "a PE file without .NET in it");
+    if (rc == SONDE_OK)
+        rc = find_offset(&reader, &layout, &directory, &offset);
+    if (rc == SONDE_OK)
+        rc = take(&reader, offset, header, sizeof(header), ".NET header");
+    struct sn_cursor cur = sn_cursor_over(header, sizeof(header));
+    sn_cursor_skip(&cur, 4 + 2 + 2); /* its size, versions */
+    directory.address = sn_cursor_u32(&cur);
+    directory.size = sn_cursor_u32(&cur);
+    if (rc == SONDE_OK)
+        rc = find_offset(&reader, &layout, &directory, &offset);
+    if (rc != SONDE_OK)
+        return rc;
+    *ret_offset = offset;
+    *ret_size = directory.size;
+    return SONDE_OK;
 }
 
 /* All of the deflated bytes into exactly `size` bytes. */

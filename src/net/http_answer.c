@@ -1,5 +1,6 @@
 #include "net/http_answer.h"
 
+#include <inttypes.h>
 #include <string.h>
 #include <strings.h>
 
@@ -8,6 +9,18 @@
 void sn_http_answer_init(struct sn_http_answer *answer)
 {
     memset(answer, 0, offsetof(struct sn_http_answer, line));
+}
+
+void sn_http_answer_deliver(struct sn_http_answer *answer, sn_http_body_fn *take, void *user)
+{
+    answer->take = take;
+    answer->user = user;
+}
+
+/* What a length may be: of a delivered body any that can be counted. */
+static uint64_t body_max(const struct sn_http_answer *answer)
+{
+    return answer->take ? (uint64_t)INT64_MAX / 16 : SN_HTTP_BODY_MAX;
 }
 
 bool sn_http_answer_has_begun(const struct sn_http_answer *answer)
@@ -76,7 +89,7 @@ static int read_length(struct sn_http_answer *answer, const char *value, struct 
 {
     uint64_t length = 0;
     const char *at = value;
-    for (; is_digit(*at) && length <= SN_HTTP_BODY_MAX; at++)
+    for (; is_digit(*at) && length <= body_max(answer); at++)
         length = length * 10 + (uint64_t)(*at - '0');
     if (at == value || (*at && !is_digit(*at)))
         return bad("its length is no number", err);
@@ -130,6 +143,27 @@ static void read_retry_after(struct sn_http_answer *answer, const char *value)
         answer->retry_after_s = seconds;
 }
 
+/* "text/csv" of "text/csv; charset=utf-8". */
+static void read_type(struct sn_http_answer *answer, const char *value)
+{
+    answer->type[0] = '\0';
+    append_shown(answer->type, sizeof(answer->type), value, strcspn(value, "; \t"));
+}
+
+/* One that would be cut leads elsewhere. */
+static void read_location(struct sn_http_answer *answer, const char *value)
+{
+    answer->location[0] = '\0';
+    if (strlen(value) < sizeof(answer->location))
+        append_shown(answer->location, sizeof(answer->location), value, strlen(value));
+}
+
+static void read_server(struct sn_http_answer *answer, const char *value)
+{
+    answer->server[0] = '\0';
+    append_shown(answer->server, sizeof(answer->server), value, strlen(value));
+}
+
 static bool is_name_character(char c)
 {
     return is_digit(c) || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') ||
@@ -155,6 +189,14 @@ static int split_header(char *line, char **ret_value, struct sonde_error *err)
 
 static int read_header(struct sn_http_answer *answer, struct sonde_error *err)
 {
+    static const struct {
+        const char *name;
+        void (*read)(struct sn_http_answer *answer, const char *value);
+    } told[] = {
+        {"connection", read_connection}, {"retry-after", read_retry_after},
+        {"content-type", read_type},     {"location", read_location},
+        {"server", read_server},
+    };
     char *value = answer->line;
     int rc = split_header(answer->line, &value, err);
     if (rc != SONDE_OK || answer->part == SN_HTTP_TRAILERS)
@@ -163,10 +205,10 @@ static int read_header(struct sn_http_answer *answer, struct sonde_error *err)
         return read_length(answer, value, err);
     if (strcasecmp(answer->line, "transfer-encoding") == 0)
         return read_coding(answer, value, err);
-    if (strcasecmp(answer->line, "connection") == 0)
-        read_connection(answer, value);
-    else if (strcasecmp(answer->line, "retry-after") == 0)
-        read_retry_after(answer, value);
+    for (size_t i = 0; i < sizeof(told) / sizeof(told[0]); i++) {
+        if (strcasecmp(answer->line, told[i].name) == 0)
+            told[i].read(answer, value);
+    }
     return SONDE_OK;
 }
 
@@ -178,6 +220,7 @@ static int skip_interim(struct sn_http_answer *answer, struct sonde_error *err)
     answer->has_length = false;
     answer->is_chunked = false;
     answer->retry_after_s = 0;
+    answer->type[0] = answer->location[0] = answer->server[0] = '\0';
     answer->left = 0;
     answer->part = SN_HTTP_STATUS_LINE;
     return SONDE_OK;
@@ -219,13 +262,15 @@ static int read_chunk_size(struct sn_http_answer *answer, struct sonde_error *er
 {
     uint64_t size = 0;
     const char *at = answer->line;
-    for (; hex_digit(*at) >= 0 && size <= SN_HTTP_BODY_MAX; at++)
+    for (; hex_digit(*at) >= 0 && size <= body_max(answer); at++)
         size = size * 16 + (uint64_t)hex_digit(*at);
     bool is_number = at != answer->line;
     at += strspn(at, "0123456789abcdefABCDEF"); /* of one that is too large anyway */
     at += strspn(at, " \t");
     if (!is_number || (*at && *at != ';'))
         return bad("the size of a chunk is no number", err);
+    if (answer->take)
+        answer->head_size = 1; /* a stream has chunks without end: each is bounded */
     answer->left = size;
     answer->part = size ? SN_HTTP_CHUNK : SN_HTTP_TRAILERS;
     return SONDE_OK;
@@ -242,13 +287,16 @@ static int take_body(struct sn_http_answer *answer, const char *bytes, size_t si
 {
     bool is_sized = answer->part != SN_HTTP_BODY_UNTIL_CLOSE;
     size_t count = is_sized && answer->left < size ? (size_t)answer->left : size;
-    if (count > SN_HTTP_BODY_MAX - answer->body_size ||
-        (is_sized && answer->left > SN_HTTP_BODY_MAX - answer->body_size))
-        return sn_fail(err, SONDE_E_LIMIT, 0, "the answer has more than %u bytes",
-                       SN_HTTP_BODY_MAX);
+    uint64_t room = body_max(answer) - answer->body_size;
+    if (count > room || (is_sized && answer->left > room))
+        return sn_fail(err, SONDE_E_LIMIT, 0, "the answer has more than %" PRIu64 " bytes",
+                       body_max(answer));
     append_shown(answer->excerpt, sizeof(answer->excerpt), bytes, count);
     answer->body_size += count;
     *used += count;
+    int rc = answer->take ? answer->take(answer->user, bytes, count, err) : SONDE_OK;
+    if (rc != SONDE_OK)
+        return rc;
     if (!is_sized)
         return SONDE_OK;
     answer->left -= count;

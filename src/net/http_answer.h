@@ -1,5 +1,6 @@
 /* The answer to an HTTP/1.1 request, read from bytes as they come: strict, bounded, without
- * allocation. Of the body only the start is kept. What could be read in two ways is refused. */
+ * allocation. Of the body only the start is kept; all of it goes to whoever wants it, as it comes.
+ * What could be read in two ways is refused. */
 #ifndef SN_HTTP_ANSWER_H
 #define SN_HTTP_ANSWER_H
 
@@ -10,9 +11,9 @@
 #include "sonde/error.h"
 
 #define SN_HTTP_LINE_MAX    8192u
-#define SN_HTTP_HEAD_MAX    (64u << 10) /* all lines together, also those between chunks */
-#define SN_HTTP_BODY_MAX    (1u << 20)
-#define SN_HTTP_INTERIM_MAX 8u /* answers 1xx before the real one */
+#define SN_HTTP_HEAD_MAX    (64u << 10) /* all lines together; of a delivered body, a chunk's */
+#define SN_HTTP_BODY_MAX    (1u << 20)  /* of one that is delivered to nobody */
+#define SN_HTTP_INTERIM_MAX 8u          /* answers 1xx before the real one */
 
 enum sn_http_part {
     SN_HTTP_STATUS_LINE,
@@ -26,12 +27,18 @@ enum sn_http_part {
     SN_HTTP_COMPLETE,
 };
 
+/* Some of the body. A failure, or SONDE_END, ends the reading with that. */
+typedef int sn_http_body_fn(void *user, const void *bytes, size_t size, struct sonde_error *err);
+
 struct sn_http_answer {
     /* Known once its head is there, the excerpt as it comes. */
     unsigned status;        /* 200 */
     char reason[64];        /* "OK"; printable ASCII, as is the next */
     char excerpt[96];       /* how the body starts */
     uint32_t retry_after_s; /* 0: not said, or as a date */
+    char type[64];          /* "application/json": the media type alone; "" */
+    char location[256];     /* where it points to; "" also when that is longer */
+    char server[64];        /* who answers, as it says */
     bool keeps_alive;       /* the connection can be used again */
 
     /* Inside. */
@@ -41,13 +48,18 @@ struct sn_http_answer {
     bool is_chunked;
     uint64_t left;
     size_t head_size;
-    size_t body_size;
+    uint64_t body_size;
+    sn_http_body_fn *take; /* NULL: nobody wants the body, and it is bounded */
+    void *user;
     unsigned interim_count;
     size_t line_size;
     char line[SN_HTTP_LINE_MAX];
 };
 
 void sn_http_answer_init(struct sn_http_answer *answer);
+
+/* After init: the body goes there, however long it is. */
+void sn_http_answer_deliver(struct sn_http_answer *answer, sn_http_body_fn *take, void *user);
 
 /* SONDE_OK: complete, *ret_used of the bytes belonged to it. SONDE_AGAIN: all were, and there is
  * more to come. SONDE_E_FORMAT, _LIMIT, _UNSUPPORTED: the connection is of no more use. */

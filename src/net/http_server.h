@@ -31,6 +31,7 @@ struct sn_http_limits {
     uint64_t head_deadline_ns;      /* 10 s for a whole head */
     uint64_t body_patience_ns;      /* 10 s, after which a body must come at 1 KiB/s: 408 */
     uint64_t idle_max_ns;           /* 60 s between requests */
+    uint64_t read_patience_ns; /* 60 s, after which a buffered answer must go at 64 KiB/s: cut */
 };
 
 /* A place to listen. */
@@ -75,7 +76,8 @@ typedef void sn_http_handler_fn(void *user, struct sn_http_exchange *exchange);
 
 int sn_http_server_new(const struct sn_http_limits *limits, sn_http_handler_fn *handle, void *user,
                        struct sn_http_server **ret_server, struct sonde_error *err);
-void sn_http_server_free(struct sn_http_server *server); /* ends every connection */
+/* Runs what was posted, ends every connection: `done` and `ended` of each are called. */
+void sn_http_server_free(struct sn_http_server *server);
 
 /* *ret_url: "http://127.0.0.1:9464", where it listens; borrowed. May be NULL. */
 int sn_http_server_listen(struct sn_http_server *server, const struct sn_http_place *place,
@@ -107,8 +109,7 @@ const char *sn_http_exchange_header(const struct sn_http_exchange *exchange,
 const char *sn_http_exchange_body(const struct sn_http_exchange *exchange, size_t *ret_size);
 unsigned sn_http_exchange_tag(const struct sn_http_exchange *exchange); /* of its place */
 bool sn_http_exchange_is_tls(const struct sn_http_exchange *exchange);
-const char *
-sn_http_exchange_peer(const struct sn_http_exchange *exchange); /* "127.0.0.1:5123", "unix" */
+const char *sn_http_exchange_peer(struct sn_http_exchange *exchange); /* "127.0.0.1:5123", "unix" */
 
 /* Of a Unix socket: who is at the other end. False elsewhere. */
 bool sn_http_exchange_credentials(const struct sn_http_exchange *exchange, pid_t *ret_pid,

@@ -10,7 +10,7 @@
 #include "base/own.h"
 #include "net/lookup.h"
 
-#define BACKLOG 64
+#define BACKLOG 1024
 
 /* Leaves errno. */
 static int open_address(const struct addrinfo *at)

@@ -5,22 +5,29 @@
 #include <gnutls/x509.h>
 #include <poll.h>
 #include <stdbool.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/err.h"
 #include "base/own.h"
 
-#define PRIORITIES "NORMAL:-VERS-ALL:+VERS-TLS1.3:+VERS-TLS1.2"
+#define FINGERPRINT_SIZE 32u /* SHA-256 */
+#define PRIORITIES       "NORMAL:-VERS-ALL:+VERS-TLS1.3:+VERS-TLS1.2"
 
 struct sn_tls_trust {
     gnutls_certificate_credentials_t credentials;
     char *host; /* owns */
+    bool is_pinned;
+    uint8_t pin[FINGERPRINT_SIZE];
 };
 
 struct sn_tls {
     gnutls_session_t session;
-    bool is_open; /* hands were shaken */
+    const struct sn_tls_trust *trust; /* borrows */
+    bool is_open;                     /* hands were shaken */
+    bool is_other;                    /* the certificate is not the pinned one, but: */
+    uint8_t fingerprint[FINGERPRINT_SIZE];
 };
 
 /* --- trust --- */
@@ -61,28 +68,85 @@ static int add_authorities(struct sn_tls_trust *trust, const char *ca_file, stru
 /* NOLINTNEXTLINE(bugprone-reserved-identifier,readability-identifier-naming) */
 extern int __real_gnutls_global_init(void) __attribute__((weak));
 
-static int start_library(void)
+int sn_tls_start(struct sonde_error *err)
 {
-    return __real_gnutls_global_init ? __real_gnutls_global_init() : gnutls_global_init();
+    int failed = __real_gnutls_global_init ? __real_gnutls_global_init() : gnutls_global_init();
+    if (failed)
+        return sn_fail(err, SONDE_E_UNSUPPORTED, 0, "cannot set up TLS: %s",
+                       gnutls_strerror(failed));
+    return SONDE_OK;
 }
 
-int sn_tls_trust_new(const char *ca_file, const char *host, struct sn_tls_trust **ret_trust,
-                     struct sonde_error *err)
+static int new_trust(const char *host, struct sn_tls_trust **ret_trust, struct sonde_error *err)
 {
     struct sn_tls_trust *trust = calloc(1, sizeof(*trust));
     if (!trust)
         return sn_fail(err, SONDE_E_NOMEM, 0, "no memory for TLS");
     trust->host = strdup(host);
-    int failed = trust->host ? start_library() : GNUTLS_E_MEMORY_ERROR;
-    if (!failed)
-        failed = gnutls_certificate_allocate_credentials(&trust->credentials);
-    int rc = failed ? sn_fail(err, SONDE_E_UNSUPPORTED, 0, "cannot set up TLS: %s",
-                              gnutls_strerror(failed))
-                    : add_authorities(trust, ca_file, err);
+    *ret_trust = trust;
+    int rc = sn_tls_start(err);
+    if (rc == SONDE_OK &&
+        (!trust->host || gnutls_certificate_allocate_credentials(&trust->credentials) != 0))
+        rc = sn_fail(err, SONDE_E_NOMEM, 0, "no memory for TLS");
+    return rc;
+}
+
+int sn_tls_trust_new(const char *ca_file, const char *host, struct sn_tls_trust **ret_trust,
+                     struct sonde_error *err)
+{
+    struct sn_tls_trust *trust = NULL;
+    int rc = new_trust(host, &trust, err);
+    if (rc == SONDE_OK)
+        rc = add_authorities(trust, ca_file, err);
     if (rc != SONDE_OK) {
         sn_tls_trust_free(trust);
         return rc;
     }
+    *ret_trust = trust;
+    return SONDE_OK;
+}
+
+static int hex_digit(char c)
+{
+    if (c >= '0' && c <= '9')
+        return c - '0';
+    c = (char)(c | 0x20);
+    return c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
+}
+
+static int read_pin(const char *text, uint8_t to[FINGERPRINT_SIZE], struct sonde_error *err)
+{
+    size_t digits = 0;
+    for (const char *at = text; *at; at++) {
+        int digit = hex_digit(*at);
+        if (*at == ':' && digits && digits % 2 == 0)
+            continue;
+        if (digit < 0 || digits == 2u * FINGERPRINT_SIZE)
+            digits = SIZE_MAX / 2; /* no number of digits */
+        if (digits > 2u * FINGERPRINT_SIZE)
+            break;
+        to[digits / 2] = (uint8_t)((unsigned)to[digits / 2] << 4 | (unsigned)digit);
+        digits++;
+    }
+    if (digits == 2u * FINGERPRINT_SIZE)
+        return SONDE_OK;
+    return sn_fail(err, SONDE_E_ARGUMENT, 0,
+                   "a certificate is pinned by its SHA-256: 64 hex digits, as 'openssl x509 "
+                   "-fingerprint -sha256' prints them");
+}
+
+int sn_tls_trust_pinned(const char *pin, const char *host, struct sn_tls_trust **ret_trust,
+                        struct sonde_error *err)
+{
+    struct sn_tls_trust *trust = NULL;
+    int rc = new_trust(host, &trust, err);
+    if (rc == SONDE_OK)
+        rc = read_pin(pin, trust->pin, err);
+    if (rc != SONDE_OK) {
+        sn_tls_trust_free(trust);
+        return rc;
+    }
+    trust->is_pinned = true;
     *ret_trust = trust;
     return SONDE_OK;
 }
@@ -110,6 +174,20 @@ static bool is_address(const char *host)
     return inet_pton(AF_INET, host, address) == 1 || inet_pton(AF_INET6, host, address) == 1;
 }
 
+/* Instead of authorities: this certificate, no other. */
+static int verify_pin(gnutls_session_t session)
+{
+    struct sn_tls *tls = gnutls_session_get_ptr(session);
+    unsigned count = 0;
+    size_t size = sizeof(tls->fingerprint);
+    const gnutls_datum_t *chain = gnutls_certificate_get_peers(session, &count);
+    if (!chain || !count ||
+        gnutls_fingerprint(GNUTLS_DIG_SHA256, &chain[0], tls->fingerprint, &size) != 0)
+        return GNUTLS_E_CERTIFICATE_ERROR;
+    tls->is_other = memcmp(tls->fingerprint, tls->trust->pin, sizeof(tls->fingerprint)) != 0;
+    return tls->is_other ? GNUTLS_E_CERTIFICATE_ERROR : 0;
+}
+
 static int set_up(struct sn_tls *tls, const struct sn_tls_trust *trust, int fd)
 {
     const char *host = trust->host;
@@ -125,14 +203,31 @@ static int set_up(struct sn_tls *tls, const struct sn_tls_trust *trust, int fd)
         rc = gnutls_alpn_set_protocols(tls->session, &http, 1, 0);
     if (rc != 0)
         return rc;
-    gnutls_session_set_verify_cert(tls->session, host, 0);
+    tls->trust = trust;
+    gnutls_session_set_ptr(tls->session, tls);
+    if (trust->is_pinned)
+        gnutls_session_set_verify_function(tls->session, verify_pin);
+    else
+        gnutls_session_set_verify_cert(tls->session, host, 0);
     gnutls_transport_set_int(tls->session, fd);
     return 0;
+}
+
+static int fail_pin(const struct sn_tls *tls, const char *host, struct sonde_error *err)
+{
+    char hex[2 * FINGERPRINT_SIZE + 1];
+    for (size_t i = 0; i < FINGERPRINT_SIZE; i++)
+        (void)snprintf(hex + 2 * i, 3, "%02x", tls->fingerprint[i]);
+    return sn_fail(err, SONDE_E_DENIED, 0,
+                   "no TLS with %.100s: its certificate is not the pinned one, its SHA-256 is %s",
+                   host, hex);
 }
 
 static int fail_handshake(struct sn_tls *tls, int failed, const char *host, struct sonde_error *err)
 {
     gnutls_datum_t why = {0};
+    if (tls->is_other)
+        return fail_pin(tls, host, err);
     if (failed != GNUTLS_E_CERTIFICATE_VERIFICATION_ERROR ||
         gnutls_certificate_verification_status_print(
             gnutls_session_get_verify_cert_status(tls->session), GNUTLS_CRT_X509, &why, 0) != 0)

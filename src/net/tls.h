@@ -1,5 +1,6 @@
-/* TLS over a connected socket, as a client: the certificate and the name in it are verified,
- * always. Nothing here waits but the handshake. One thread. */
+/* TLS over a connected socket, as a client: the certificate is verified, always: it and the name in
+ * it by authorities, or it alone by its fingerprint. Nothing here waits but the handshake. One
+ * thread. */
 #ifndef SN_TLS_H
 #define SN_TLS_H
 
@@ -12,9 +13,17 @@
 struct sn_tls_trust; /* whom we believe, and to be whom */
 struct sn_tls;       /* one connection */
 
+/* Sets the library up, as every user of TLS must before anything else; often is fine. */
+int sn_tls_start(struct sonde_error *err);
+
 /* The authorities in `ca_file` (PEM), or NULL: the system's; for a `host` by name or number. */
 int sn_tls_trust_new(const char *ca_file, const char *host, struct sn_tls_trust **ret_trust,
                      struct sonde_error *err);
+
+/* Only the certificate with this SHA-256 of its bytes, as 64 hex digits with or without colons,
+ * whoever signed it and whatever it says. SONDE_E_ARGUMENT: it is none. */
+int sn_tls_trust_pinned(const char *pin, const char *host, struct sn_tls_trust **ret_trust,
+                        struct sonde_error *err);
 void sn_tls_trust_free(struct sn_tls_trust *trust);
 
 /* Shakes hands on `fd`, which stays the caller's. Borrows `trust`. */

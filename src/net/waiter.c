@@ -11,6 +11,7 @@
 int sn_waiter_init(struct sn_waiter *waiter, struct sonde_error *err)
 {
     waiter->end_ns = UINT64_MAX;
+    waiter->stop_fd = -1;
     waiter->end_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
     if (waiter->end_fd < 0)
         return sn_fail_errno(err, "cannot create an event descriptor");
@@ -48,10 +49,13 @@ int sn_waiter_wait(struct sn_waiter *waiter, int fd, short events, uint64_t dead
         struct pollfd polled[] = {
             {.fd = fd, .events = events},
             {.fd = end_ns == UINT64_MAX ? waiter->end_fd : -1, .events = POLLIN},
+            {.fd = waiter->stop_fd, .events = POLLIN},
         };
-        int count = poll(polled, 2, sn_clock_poll_ms(until));
+        int count = poll(polled, 3, sn_clock_poll_ms(until));
         if (count < 0 && errno != EINTR)
             return SONDE_E_SYSTEM;
+        if (count > 0 && polled[2].revents)
+            return SONDE_E_TIMEOUT;
         if (count > 0 && polled[0].revents)
             return SONDE_OK;
         if (sn_clock_monotonic_ns() >= until)

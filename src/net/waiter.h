@@ -11,6 +11,7 @@
 
 struct sn_waiter {
     int end_fd;              /* readable once an end is set */
+    int stop_fd;             /* no wait goes on while it is readable; -1: none; borrows */
     _Atomic uint64_t end_ns; /* no wait goes beyond; UINT64_MAX: none set */
 };
 
@@ -24,7 +25,7 @@ bool sn_waiter_is_ending(const struct sn_waiter *waiter); /* an end is set */
 bool sn_waiter_is_over(const struct sn_waiter *waiter);   /* and has come */
 
 /* Until one of the poll(2) events holds for `fd` (-1: only time passes) or the deadline has passed:
- * SONDE_E_TIMEOUT, which has no text as its caller knows what it waited for. */
+ * SONDE_E_TIMEOUT, which has no text as its caller knows what it waited for; also for `stop_fd`. */
 int sn_waiter_wait(struct sn_waiter *waiter, int fd, short events, uint64_t deadline_ns);
 
 #endif

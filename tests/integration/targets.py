@@ -19,6 +19,7 @@ ROOT = os.environ.get("SONDE_ROOT") or os.path.dirname(os.path.dirname(os.path.d
 SONDE = os.environ.get("SONDE") or os.path.join(ROOT, "build", "dev", "sonde")
 APP = os.path.join(ROOT, "build", "apps", "targets", "targets.dll")
 MAJORS = (8, 9, 10)
+os.environ["SONDE_HOST"] = "none"  # whatever controller runs on this machine, it is not part of a test
 
 RUNTIME = "Microsoft-Windows-DotNETRuntime"
 RUNDOWN = RUNTIME + "Rundown"

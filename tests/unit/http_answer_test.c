@@ -2,6 +2,7 @@
  * could be read in two ways is refused; ceilings hold. */
 #include "check.h"
 
+#include <stdio.h>
 #include <string.h>
 
 #include "net/http_answer.h"
@@ -208,6 +209,134 @@ static void nothing_goes_on_for_ever(void **state)
         SONDE_E_LIMIT);
 }
 
+/* --- bodies that are delivered --- */
+
+struct body {
+    char text[256];
+    size_t size;
+    uint64_t total;
+    size_t refuse_at; /* the total from which on it wants no more; 0: never */
+};
+
+static int take_body(void *user, const void *bytes, size_t size, struct sonde_error *err)
+{
+    struct body *body = user;
+    for (size_t i = 0; i < size && body->size + 1 < sizeof(body->text); i++)
+        body->text[body->size++] = ((const char *)bytes)[i];
+    body->total += size;
+    if (!body->refuse_at || body->total < body->refuse_at)
+        return SONDE_OK;
+    (void)snprintf(err->text, sizeof(err->text), "enough");
+    return SONDE_E_GONE;
+}
+
+static void a_body_is_delivered_whole_in_whatever_pieces_it_comes(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *text;
+        const char *body;
+        bool is_closed;
+    } cases[] = {
+        {"HTTP/1.1 200 OK\r\nContent-Length: 12\r\n\r\nhello\0world!", "hello", false},
+        {"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n3\r\nabc\r\nA;x\r\n0123456789\r\n"
+         "0\r\nT: x\r\n\r\n",
+         "abc0123456789", false},
+        {"HTTP/1.1 200 OK\r\n\r\nuntil the end", "until the end", true},
+    };
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        size_t size = i ? strlen(cases[i].text) : strlen(cases[i].text) + 7;
+        for (size_t step = 1; step < 80; step++) {
+            struct sn_http_answer answer;
+            struct sonde_error err = {0};
+            struct body body = {0};
+            sn_http_answer_init(&answer);
+            sn_http_answer_deliver(&answer, take_body, &body);
+            int rc = feed_all(&answer, cases[i].text, size, step, &err);
+            assert_int_equal(rc, cases[i].is_closed ? SONDE_AGAIN : SONDE_OK);
+            assert_int_equal(sn_http_answer_end(&answer, &err), SONDE_OK);
+            assert_string_equal(body.text, cases[i].body);
+            assert_int_equal(body.total, i ? strlen(cases[i].body) : 12);
+        }
+    }
+}
+
+static void a_delivered_body_has_no_ceiling_but_its_head_has(void **state)
+{
+    (void)state;
+    static const char chunk[] = "FFF\r\n";
+    static char filling[0xFFF + 2];
+    struct sn_http_answer answer;
+    struct sonde_error err = {0};
+    struct body body = {0};
+    size_t used;
+    static const char start[] = "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n";
+    memset(filling, 'x', sizeof(filling));
+    memcpy(filling + 0xFFF, "\r\n", 2);
+    sn_http_answer_init(&answer);
+    sn_http_answer_deliver(&answer, take_body, &body);
+    assert_int_equal(sn_http_answer_feed(&answer, start, strlen(start), &used, &err), SONDE_AGAIN);
+    for (size_t i = 0; i < 20000; i++) { /* 80 MB, and 100 KB of lines */
+        assert_int_equal(sn_http_answer_feed(&answer, chunk, 5, &used, &err), SONDE_AGAIN);
+        assert_int_equal(sn_http_answer_feed(&answer, filling, sizeof(filling), &used, &err),
+                         SONDE_AGAIN);
+    }
+    assert_int_equal(body.total, 20000ull * 0xFFF);
+    int rc = sn_http_answer_feed(&answer, "0\r\n", 3, &used, &err);
+    for (size_t i = 0; i < 20000 && rc == SONDE_AGAIN; i++)
+        rc = sn_http_answer_feed(&answer, "A: b\r\n", 6, &used, &err);
+    assert_int_equal(rc, SONDE_E_LIMIT);
+}
+
+static void a_length_that_cannot_be_counted_is_refused(void **state)
+{
+    (void)state;
+    static const char *const texts[] = {
+        "HTTP/1.1 200 OK\r\nContent-Length: 9223372036854775807\r\n\r\nx",
+        "HTTP/1.1 200 OK\r\nContent-Length: 99999999999999999999999999\r\n\r\nx",
+        "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\nFFFFFFFFFFFFFFFFFF\r\nx",
+    };
+    for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++) {
+        struct sn_http_answer answer;
+        struct sonde_error err = {0};
+        struct body body = {0};
+        sn_http_answer_init(&answer);
+        sn_http_answer_deliver(&answer, take_body, &body);
+        assert_int_equal(feed_all(&answer, texts[i], strlen(texts[i]), 7, &err), SONDE_E_LIMIT);
+        assert_int_equal(body.total, 0);
+    }
+}
+
+static void whoever_takes_the_body_can_end_it(void **state)
+{
+    (void)state;
+    static const char text[] = "HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\n123456789";
+    struct sn_http_answer answer;
+    struct sonde_error err = {0};
+    struct body body = {.refuse_at = 4};
+    sn_http_answer_init(&answer);
+    sn_http_answer_deliver(&answer, take_body, &body);
+    assert_int_equal(feed_all(&answer, text, strlen(text), 1, &err), SONDE_E_GONE);
+    assert_string_equal(body.text, "1234");
+    assert_string_equal(err.text, "enough");
+}
+
+static void what_it_says_of_itself_is_kept(void **state)
+{
+    (void)state;
+    static const char text[] =
+        "HTTP/1.1 103 Hints\r\nServer: other\r\nLocation: /x\r\n\r\n"
+        "HTTP/1.1 202 Accepted\r\nContent-Type: text/csv; charset=utf-8\r\nServer: sonde/0.1\r\n"
+        "Location: http://localhost/operations/1\r\nContent-Length: 0\r\n\r\n";
+    struct sn_http_answer answer;
+    struct sonde_error err = {0};
+    sn_http_answer_init(&answer);
+    assert_int_equal(feed_all(&answer, text, strlen(text), 3, &err), SONDE_OK);
+    assert_string_equal(answer.type, "text/csv");
+    assert_string_equal(answer.server, "sonde/0.1");
+    assert_string_equal(answer.location, "http://localhost/operations/1");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -218,6 +347,11 @@ int main(void)
         cmocka_unit_test(a_body_without_a_length_ends_when_the_peer_closes),
         cmocka_unit_test(what_follows_an_answer_is_left_alone),
         cmocka_unit_test(nothing_goes_on_for_ever),
+        cmocka_unit_test(a_body_is_delivered_whole_in_whatever_pieces_it_comes),
+        cmocka_unit_test(a_delivered_body_has_no_ceiling_but_its_head_has),
+        cmocka_unit_test(a_length_that_cannot_be_counted_is_refused),
+        cmocka_unit_test(whoever_takes_the_body_can_end_it),
+        cmocka_unit_test(what_it_says_of_itself_is_kept),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -11,10 +11,12 @@
 #include "base/buf.h"
 #include "base/err.h"
 #include "base/file.h"
+#include "base/guid_text.h"
 #include "base/own.h"
 #include "format/metadata.h"
 #include "format/pdb.h"
 #include "format/pe.h"
+#include "symbol/version_id.h"
 
 #define GOLDEN SONDE_SOURCE_DIR "/tests/golden/pdb/"
 
@@ -223,6 +225,62 @@ static void every_cut_of_an_assembly_is_told(void **state)
     }
 }
 
+/* As System.Reflection.Metadata tells them. */
+static void the_version_of_a_module_is_read(void **state)
+{
+    (void)state;
+    static const char *const known[][2] = {
+        {"sidecar.dll", "fbbfd57c-7696-4d46-b100-eadbea1f3ac2"},
+        {"embedded.dll", "61ea378b-ccb8-4c3c-9067-758b2d54bb76"},
+    };
+    for (size_t i = 0; i < 2; i++) {
+        char path[512];
+        char text[SN_GUID_LENGTH + 1];
+        uint8_t guid[16];
+        size_t budget = 1u << 20;
+        assert_true((size_t)snprintf(path, sizeof(path), GOLDEN "%s", known[i][0]) < sizeof(path));
+        assert_true(sn_version_id_read(0, path, &budget, guid));
+        assert_string_equal(sn_guid_write(guid, text), known[i][1]);
+        budget = 16; /* of less than its metadata nothing is read */
+        assert_false(sn_version_id_read(0, path, &budget, guid));
+        assert_string_equal(sn_guid_write(guid, text), "00000000-0000-0000-0000-000000000000");
+    }
+}
+
+static void every_cut_of_metadata_is_told(void **state)
+{
+    (void)state;
+    SN_AUTO(sn_buf_done) struct sn_buf file = load("sidecar.dll");
+    struct cut whole = {file.bytes, file.size};
+    struct sonde_error err = {0};
+    uint64_t offset = 0;
+    uint32_t size = 0;
+    assert_int_equal(sn_pe_find_metadata(read_cut, &whole, &offset, &size, &err), SONDE_OK);
+    assert_true(offset + size <= file.size);
+    bool was_whole = false;
+    for (size_t cut = 0; cut <= offset + size; cut++) {
+        struct cut part = {file.bytes, cut};
+        struct sn_metadata metadata = {0};
+        struct sonde_error why = {0};
+        uint64_t at = 0;
+        uint32_t length = 0;
+        uint8_t guid[16];
+        int rc = sn_pe_find_metadata(read_cut, &part, &at, &length, &why);
+        assert_true(rc == SONDE_OK || rc == SONDE_E_TRUNCATED);
+        assert_false(was_whole && rc != SONDE_OK);
+        was_whole = rc == SONDE_OK;
+        if (cut < offset)
+            continue;
+        SN_AUTO(sn_free) uint8_t *copy = malloc(cut - offset + 1);
+        memcpy(copy, file.bytes + offset, cut - offset);
+        if (sn_metadata_open(copy, cut - offset, &metadata, &why) == SONDE_OK)
+            (void)sn_metadata_version_id(&metadata, guid);
+        else
+            assert_true(cut < offset + size);
+    }
+    assert_true(was_whole);
+}
+
 static void every_cut_of_a_packed_pdb_is_told(void **state)
 {
     (void)state;
@@ -278,6 +336,8 @@ int main(void)
         cmocka_unit_test(every_cut_of_a_pdb_is_told),
         cmocka_unit_test(every_byte_of_a_pdb_may_be_wrong),
         cmocka_unit_test(every_cut_of_an_assembly_is_told),
+        cmocka_unit_test(the_version_of_a_module_is_read),
+        cmocka_unit_test(every_cut_of_metadata_is_told),
         cmocka_unit_test(every_cut_of_a_packed_pdb_is_told),
         cmocka_unit_test(what_is_no_pdb_is_refused),
     };

@@ -79,6 +79,99 @@ static void hides_users_of_addresses_and_tokens(void **state)
     EXPECT("eyJhbGciOiJIUzI1NiJ9.e30.abc", "[redacted]", 1);
 }
 
+/* --- free text --- */
+
+static void expect_text(const char *text, const char *shown)
+{
+    struct sn_buf to = sn_buf_with_limit(4096);
+    size_t hidden = sn_redact_text(&to, text, strlen(text));
+    assert_string_equal(sn_buf_string(&to), shown);
+    assert_int_equal(hidden == 0, strcmp(text, shown) == 0);
+    sn_buf_done(&to);
+}
+
+static void leaves_text_without_secrets(void **state)
+{
+    (void)state;
+    static const char *const plain[] = {
+        "",
+        "Object reference not set to an instance of an object.",
+        "Order 42 was placed: 3 items, total=17.50; shipped to Bremen",
+        "The key 'x' was not present in the dictionary.",
+        "GET http://localhost:5000/orders/42 -> 200 in 3 ms",
+        "a-b-c --verbose -x: y",
+        "at Shop.Orders.Place(String name, Int32 count) in /src/Orders.cs:line 42",
+        "16:43:02 info: Microsoft.Hosting.Lifetime[14]",
+        "password",
+        "the token is wrong",
+        "-----BEGIN CERTIFICATE-----",
+        "Basic auth is off",
+    };
+    for (size_t i = 0; i < sizeof(plain) / sizeof(*plain); i++)
+        expect_text(plain[i], plain[i]);
+}
+
+static void hides_secrets_in_text(void **state)
+{
+    (void)state;
+    static const char *const cases[][2] = {
+        {"login failed, password=hunter2", "login failed, password=[redacted]"},
+        {"login failed (password=hunter2) for x", "login failed (password=[redacted]) for x"},
+        {"Password: hunter2, user: x", "Password: [redacted], user: x"},
+        {"DB_PASSWORD = 'hunter 2' x", "DB_PASSWORD = '[redacted]' x"},
+        {"{\"apiKey\":\"hunter2\",\"a\":1}", "{\"apiKey\":\"[redacted]\",\"a\":1}"},
+        {"{\"client_secret\" : \"hun\\\"ter2\"}", "{\"client_secret\" : \"[redacted]\"}"},
+        {"\"{\\\"token\\\":\\\"hunter2\\\"}\"", "\"{\\\"token\\\":\\\"[redacted]\\\"}\""},
+        {"Server=db;Password=hun ter2;Pool=3", "Server=db;Password=[redacted];Pool=3"},
+        {"x: Server=db;Pwd=hun;ter2;Pool=3", "x: Server=db;Pwd=[redacted];Pool=3"},
+        {"'Server=db;Password=hunter2'", "'Server=db;Password=[redacted]'"},
+        {"Endpoint=sb://x/;SharedAccessKey=hunter2=",
+         "Endpoint=sb://x/;SharedAccessKey=[redacted]"},
+        {"AccountName=a;AccountKey=aHVu/dGVy+Mg==;S=x", "AccountName=a;AccountKey=[redacted];S=x"},
+        {"Shared Access Key=hunter2", "Shared Access Key=[redacted]"},
+        {"Authorization: Basic aHVudGVyMg==\nHost: x", "Authorization: [redacted]\nHost: x"},
+        {"authorization=Bearer hunter2hunter2", "authorization=[redacted]"},
+        {"sent Bearer hunter2hunter2 to x", "sent Bearer [redacted] to x"},
+        {"Cookie: a=1; session=hunter2\r\nx", "Cookie: [redacted]\r\nx"},
+        {"Set-Cookie: session=hunter2; Path=/", "Set-Cookie: [redacted]"},
+        {"X-Api-Key: hunter2", "X-Api-Key: [redacted]"},
+        {"GET https://u:hunter2@host/x?user=1&q=hunter2#f y",
+         "GET https://[redacted]@host/x?user=[redacted]&q=[redacted]#f y"},
+        {"(https://host/?sig=hunter2)", "(https://host/?sig=[redacted]"},
+        {"\"https://host/?a=b\" failed", "\"https://host/?a=[redacted]\" failed"},
+        {"redis://:hunter2@cache:6379", "redis://[redacted]@cache:6379"},
+        {"run --db-password hunter2 --x", "run --db-password [redacted] --x"},
+        {"Logging:Token=hunter2", "Logging:Token=[redacted]"},
+        {"token eyJhbGciOiJIUzI1NiJ9.e30.abc was", "token [redacted] was"},
+        {"AKIAIOSFODNN7EXAMPLE", "[redacted]"},
+        {"x sonde_0123456789abcdef0123 y", "x [redacted] y"},
+        {"a\n-----BEGIN RSA PRIVATE KEY-----\nMII\n-----END RSA PRIVATE KEY-----\nb",
+         "a\n[redacted]\nb"},
+        {"-----BEGIN PRIVATE KEY-----\nMII", "[redacted]"},
+        {"[Secret] => hunter2", "[Secret] => [redacted]"},
+        {"{\"m\":\"say \\\"token=hunter2\\\" \\n\"}",
+         "{\"m\":\"say \\\"token=[redacted]\\\" \\n\"}"},
+        {"{\"m\":\"Cookie: hunter2\\nx\"}", "{\"m\":\"Cookie: [redacted]\\nx\"}"},
+    };
+    for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++)
+        expect_text(cases[i][0], cases[i][1]);
+}
+
+static void text_cut_anywhere_shows_no_more(void **state)
+{
+    (void)state;
+    static const char text[] =
+        "{\"password\": \"HUNTER2\"} Pwd=HUNTER2; https://u:HUNTER2@h/?q=HUNTER2 "
+        "Cookie: HUNTER2";
+    for (size_t size = 0; size <= sizeof(text); size++) {
+        struct sn_buf to = sn_buf_with_limit(4096);
+        (void)sn_redact_text(&to, text, size);
+        if (size < 48 || size > 63) /* "https://u:HUNT" has no sign of being a user yet */
+            assert_null(strstr(sn_buf_string(&to), "HUNTER2"));
+        sn_buf_done(&to);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -86,6 +179,9 @@ int main(void)
         cmocka_unit_test(hides_values_of_secrets),
         cmocka_unit_test(hides_the_whole_of_a_secret),
         cmocka_unit_test(hides_users_of_addresses_and_tokens),
+        cmocka_unit_test(leaves_text_without_secrets),
+        cmocka_unit_test(hides_secrets_in_text),
+        cmocka_unit_test(text_cut_anywhere_shows_no_more),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

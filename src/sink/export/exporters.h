@@ -38,7 +38,7 @@ struct sn_exporter_ops {
     /* Of its sender; NULL: it has none. */
     void (*state)(struct sn_exporter *exporter, struct sn_sender_state *ret_state);
 
-    /* For one that serves, as in net/page_server.h; NULL: it does not. */
+    /* For one that serves, as in net/http_server.h; NULL: it does not. */
     int (*fd)(const struct sn_exporter *exporter);
     int (*wait_ms)(const struct sn_exporter *exporter);
     int (*turn)(struct sn_exporter *exporter, struct sonde_error *err);

@@ -87,10 +87,12 @@ struct sn_export_row {
 struct sn_prometheus_options {
     enum sn_export_names names;
     bool openmetrics;
+    bool with_times; /* behind each value but a summary's, in milliseconds, as dotnet-monitor */
 };
 
 /* The whole page: families with HELP and TYPE, each once, whatever the order of `rows`; no series
- * twice. Without timestamps: what is there holds now, and a series that is left out is stale.
+ * twice. Without timestamps, unless asked for: what is there holds now, and a series that is left
+ * out is stale.
  * SONDE_E_NOMEM; SONDE_E_LIMIT: `to` is full. */
 int sn_prometheus_page(const struct sn_prometheus_options *options,
                        const struct sn_export_row *rows, size_t count, struct sn_buf *to,

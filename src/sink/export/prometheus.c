@@ -5,13 +5,15 @@
 
 #include "base/clock.h"
 #include "base/err.h"
-#include "net/page_server.h"
+#include "net/http_server.h"
+#include "net/page_share.h"
 #include "sink/export/export_series.h"
 #include "sink/export/exporters.h"
 
 struct prometheus {
     struct sn_exporter base;
-    struct sn_page_server *server;   /* owns */
+    struct sn_http_server *server;   /* owns */
+    struct sn_page_share *pages;     /* owns */
     struct sn_export_series *series; /* owns */
     const char *path;
     enum sn_export_names names;
@@ -47,21 +49,21 @@ static void answer_page(struct prometheus *prometheus, const struct sn_page_requ
         prometheus->base.number_count += count;
 }
 
-static void answer(void *user, const struct sn_page_request *request,
-                   struct sn_page_response *response)
+static void make_page(void *user, const struct sn_page_request *request,
+                      struct sn_page_response *response)
 {
     struct prometheus *prometheus = user;
-    bool is_read = strcmp(request->method, "GET") == 0 || strcmp(request->method, "HEAD") == 0;
-    response->content_type = "text/plain; charset=utf-8";
-    if (!is_read) {
-        response->status = 405;
-        sn_buf_text(response->body, "this page can only be read\n");
-    } else if (strcmp(request->path, prometheus->path) == 0)
+    if (strcmp(request->path, prometheus->path) == 0)
         answer_page(prometheus, request, response);
     else {
         response->status = strcmp(request->path, "/") == 0 ? 200 : 404;
         sn_buf_format(response->body, "sonde export: the metrics are at %s\n", prometheus->path);
     }
+}
+
+static void answer(void *user, struct sn_http_exchange *exchange)
+{
+    sn_page_share_answer(((struct prometheus *)user)->pages, exchange);
 }
 
 static void flush(struct sn_exporter *exporter)
@@ -78,17 +80,17 @@ static void forget(struct sn_exporter *exporter, const struct sonde_process *pro
 
 static int get_fd(const struct sn_exporter *exporter)
 {
-    return sn_page_server_fd(((const struct prometheus *)exporter)->server);
+    return sn_http_server_fd(((const struct prometheus *)exporter)->server);
 }
 
 static int get_wait_ms(const struct sn_exporter *exporter)
 {
-    return sn_page_server_wait_ms(((const struct prometheus *)exporter)->server);
+    return sn_http_server_wait_ms(((const struct prometheus *)exporter)->server);
 }
 
 static int turn(struct sn_exporter *exporter, struct sonde_error *err)
 {
-    return sn_page_server_turn(((struct prometheus *)exporter)->server, err);
+    return sn_http_server_turn(((struct prometheus *)exporter)->server, err);
 }
 
 static void free_prometheus(struct sn_exporter *exporter)
@@ -96,9 +98,28 @@ static void free_prometheus(struct sn_exporter *exporter)
     struct prometheus *prometheus = (struct prometheus *)exporter;
     if (!prometheus)
         return;
-    sn_page_server_free(prometheus->server);
+    sn_http_server_free(prometheus->server);
+    sn_page_share_free(prometheus->pages);
     sn_export_series_free(prometheus->series);
     free(prometheus);
+}
+
+static int start(struct prometheus *prometheus, const char *listen, const char **ret_url,
+                 struct sonde_error *err)
+{
+    static const struct sn_http_limits limits = {
+        .connection_max = 64,
+        .connection_max_of_one = 32, /* one address does not lock out the others */
+        .body_max = 1024,            /* nobody has anything to send */
+        .idle_max_ns = 30ull * SN_NS_PER_SECOND,
+    };
+    int rc = sn_page_share_new(NULL, make_page, prometheus, &prometheus->pages, err);
+    if (rc == SONDE_OK)
+        rc = sn_http_server_new(&limits, answer, prometheus, &prometheus->server, err);
+    if (rc != SONDE_OK)
+        return rc;
+    return sn_http_server_listen(prometheus->server, &(struct sn_http_place){.address = listen},
+                                 ret_url, err);
 }
 
 static int open_prometheus(struct sn_configuration *configuration,
@@ -114,15 +135,15 @@ static int open_prometheus(struct sn_configuration *configuration,
                             ? SN_NAMES_OTEL
                             : SN_NAMES_DOTNET_MONITOR;
     prometheus->series = sn_export_series_new(0);
-    int rc = prometheus->series ? sn_page_server_new(sn_settings_text(settings, "listen"), answer,
-                                                     prometheus, &prometheus->server, err)
+    const char *url = "";
+    int rc = prometheus->series ? start(prometheus, sn_settings_text(settings, "listen"), &url, err)
                                 : sn_fail(err, SONDE_E_NOMEM, 0, "no memory for an exporter");
     if (rc != SONDE_OK) {
         free_prometheus(&prometheus->base);
         return rc;
     }
-    (void)snprintf(prometheus->base.place, sizeof(prometheus->base.place), "%s%s",
-                   sn_page_server_url(prometheus->server), prometheus->path);
+    (void)snprintf(prometheus->base.place, sizeof(prometheus->base.place), "%s%s", url,
+                   prometheus->path);
     *ret_exporter = &prometheus->base;
     return SONDE_OK;
 }

@@ -3,6 +3,7 @@
  * Scrapers refuse a whole page for one family that comes twice or for two that share a name, and
  * names from targets become alike once they are cleaned. So rows are sorted by what they are
  * called, and a family that would take another's name gets one of its own. */
+#include <inttypes.h>
 #include <math.h>
 #include <stdint.h>
 #include <stdlib.h>
@@ -23,6 +24,7 @@
 #define TEXT_LIMIT   (256u << 20)
 #define LABELS_LIMIT (64u << 10) /* of one series */
 #define RENAMES_MAX  16u
+#define NS_PER_MS    1000000u
 
 static const char *const type_words[] = {"counter", "gauge", "summary"};
 
@@ -270,6 +272,8 @@ static void put_sample(struct page *page, const struct entry *entry, const char 
     }
     sn_buf_u8(to, ' ');
     put_number(to, value);
+    if (page->options->with_times && entry->type != SN_PROMETHEUS_SUMMARY)
+        sn_buf_format(to, " %" PRIu64, entry->row->point->utc_ns / NS_PER_MS);
     sn_buf_u8(to, '\n');
 }
 

@@ -2,8 +2,8 @@
  * chunks, recordings as files beside it. One thread.
  *
  * Acknowledged means: sn_store_commit returned SONDE_OK. That survives our death at any moment, and
- * the machine's after at most a second. A store that was cut short opens again; what cannot be read
- * any more is set aside and counted, never in the way. */
+ * the machine's. A store that was cut short opens again; what cannot be read any more is set aside
+ * and counted, never in the way. Times of points are kept to the millisecond. */
 #ifndef SN_STORE_H
 #define SN_STORE_H
 
@@ -16,6 +16,9 @@
 
 struct sn_store;
 
+/* SONDE_E_UNSUPPORTED: a newer sonde made it; SONDE_E_BUSY: another controller has it; a damaged
+ * one is set aside, and a new one begun. Recordings that ran when an earlier life ended are Failed
+ * now, with their files. */
 struct sn_store_options {
     const char *folder;  /* made if it is not there, 0700; store.db and files/ in it */
     uint64_t bytes_max;  /* of everything together; 0: 2 GB */
@@ -39,6 +42,7 @@ struct sn_store_health {
     uint64_t dropped_count; /* points that could not be kept */
     uint64_t damaged_count; /* chunks that cannot be read */
     uint32_t schema_version;
+    char set_aside[64]; /* the name that a damaged database got since we began; "" */
 };
 void sn_store_health(const struct sn_store *store, struct sn_store_health *ret_health);
 
@@ -56,6 +60,18 @@ struct sn_store_process {
 };
 int sn_store_process(struct sn_store *store, const struct sn_store_process *process,
                      int64_t *ret_id, struct sonde_error *err);
+
+/* One that was seen, in the order of their coming; what of the query is of processes counts. */
+struct sn_store_seen {
+    int64_t id;
+    struct sn_store_process process;
+    uint64_t first_utc_ns;
+    uint64_t last_utc_ns; /* of its points */
+};
+struct sn_store_query;
+int sn_store_processes(struct sn_store *store, const struct sn_store_query *query,
+                       bool (*each)(void *user, const struct sn_store_seen *seen), void *user,
+                       struct sonde_error *err);
 
 /* --- counters --- */
 

@@ -12,6 +12,7 @@
 #include "base/err.h"
 #include "base/own.h"
 #include "source/ipc/discover.h"
+#include "source/ipc/neighbour.h"
 #include "source/ipc/process.h"
 
 enum sn_ipc_reach sn_ipc_socket_look(int dir, const char *name, unsigned uid, int *ret_fd)
@@ -40,6 +41,8 @@ bool sn_ipc_peer_is(int fd, int pid, unsigned uid)
     socklen_t size = sizeof(peer);
     if (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &size) != 0)
         return false;
+    if (sn_ipc_is_neighbour(pid)) /* whom we do not see has no pid here */
+        return peer.pid == 0 && peer.uid == uid;
     return peer.pid > 0 && peer.pid == pid && peer.uid == uid;
 }
 
@@ -99,6 +102,8 @@ static int open_socket_file(const struct sn_ipc_process *process,
 int sn_ipc_connect(const struct sn_ipc_target *target, int *ret_fd, struct sonde_error *err)
 {
     SN_AUTO(sn_ipc_process_close) struct sn_ipc_process held = {.dir = -1};
+    if (sn_ipc_is_neighbour(target->pid))
+        return sn_ipc_neighbour_connect(target, ret_fd, err);
     if (!sn_ipc_process_open(target->pid, &held) || !is_same_process(&held, target))
         return fail_gone(target, err);
     if (sn_ipc_process_is_stopped(&held))

@@ -13,6 +13,7 @@
 #include "base/own.h"
 #include "base/user.h"
 #include "source/ipc/connect.h"
+#include "source/ipc/neighbour.h"
 #include "source/ipc/process.h"
 
 #define DEFAULT_DIRECTORY    "/tmp"
@@ -233,7 +234,7 @@ int sn_ipc_discover(sn_ipc_found_fn *found, void *user, struct sonde_error *err)
             rc = look_at_entry(entry->d_name, &environment, found, user);
     }
     (void)closedir(entries); /* only read from */
-    return rc;
+    return rc == SONDE_OK ? sn_ipc_neighbours(true, found, user) : rc;
 }
 
 int sn_ipc_target_inspect(int pid, struct sn_ipc_target *ret_target, struct sonde_error *err)
@@ -242,6 +243,8 @@ int sn_ipc_target_inspect(int pid, struct sn_ipc_target *ret_target, struct sond
     struct sn_ipc_target target;
     if (pid <= 0)
         return sn_fail(err, SONDE_E_ARGUMENT, 0, "%d is no process id", pid);
+    if (sn_ipc_neighbour_find(pid, ret_target, NULL))
+        return SONDE_OK;
     if (!sn_ipc_process_open(pid, &process))
         return sn_fail(err, SONDE_E_NOT_FOUND, 0,
                        "there is no process %d, or it is hidden from this user", pid);

@@ -25,7 +25,7 @@ enum sn_ipc_reach {
 };
 
 struct sn_ipc_target {
-    int pid;              /* as we see it */
+    int pid;              /* as we see it; of one that we do not see, neighbour.h */
     int ns_pid;           /* as it sees itself */
     uint64_t start_ticks; /* with pid, the identity of the process */
     unsigned uid;         /* effective */

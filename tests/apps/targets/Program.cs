@@ -27,6 +27,7 @@ internal static class Program
         ["numbers"] = Numbers.Start,
         ["payloads"] = Payloads.Start,
         ["meters"] = Meters.Start,
+        ["planted"] = Planted.Start,
     };
 
     private static int Main(string[] args)

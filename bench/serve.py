@@ -1,0 +1,154 @@
+"""Sections of bench/run about the controller: `sonde serve` beside the least that ASP.NET Core can do (bench/standin), in turns.
+
+dotnet-monitor itself does more than the stand-in, and needs more."""
+
+import contextlib
+import http.client
+import os
+import pathlib
+import re
+import socket
+import subprocess
+import tempfile
+import time
+
+PEER = "an ASP.NET stand-in"
+MANY = 10
+READY_S = 60
+
+
+def free_port():
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return probe.getsockname()[1]
+
+
+class Server:
+    """A controller that answers; ended with its block."""
+
+    def __init__(self, command, port, headers=lambda: {}):
+        self.port, self.started = port, time.monotonic()
+        self.process = subprocess.Popen([str(word) for word in command], stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
+                                        stderr=subprocess.DEVNULL)
+        while not self.answers(headers):
+            if self.process.poll() is not None or time.monotonic() - self.started > READY_S:
+                raise SystemExit(f"bench/run: {command[0]} does not serve")
+            time.sleep(0.002)
+        self.start_ms = 1e3 * (time.monotonic() - self.started)
+        self.headers = headers()
+
+    def answers(self, headers):
+        try:
+            connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=20)
+            connection.request("GET", "/processes", headers=headers())
+            return connection.getresponse().status == 200
+        except OSError:
+            return False
+
+    def resident_kb(self):
+        return int(re.search(r"VmRSS:\s+(\d+)", pathlib.Path(f"/proc/{self.process.pid}/status").read_text())[1])
+
+    def peak_kb(self):
+        return int(re.search(r"VmHWM:\s+(\d+)", pathlib.Path(f"/proc/{self.process.pid}/status").read_text())[1])
+
+    def cpu_seconds(self):
+        fields = pathlib.Path(f"/proc/{self.process.pid}/stat").read_text().rsplit(")", 1)[1].split()
+        return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
+    def requests_per_cpu_second(self, path, seconds):
+        """One connection that is kept, one request after the other; what the client costs is not counted."""
+        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=20)
+        count, before, end = 0, self.cpu_seconds(), time.monotonic() + seconds
+        while time.monotonic() < end:
+            connection.request("GET", path, headers=self.headers)
+            answer = connection.getresponse()
+            answer.read()
+            if answer.status != 200:
+                raise SystemExit(f"bench/run: {path} gave {answer.status}")
+            count += 1
+        return count / max(0.01, self.cpu_seconds() - before)
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.process.terminate()
+        self.process.wait()
+
+
+@contextlib.contextmanager
+def ours(bench, watches):
+    """With its key and its store, as people start it."""
+    with tempfile.TemporaryDirectory(prefix="sonde-bench-") as state:
+        port = free_port()
+        key = pathlib.Path(state) / "state" / "key"
+        command = [bench.SONDE, "serve", "--listen", f"127.0.0.1:{port}", "--socket", "none", "--state", f"{state}/state",
+                   *([] if watches else ["--no-counters"])]
+        with Server(command, port, lambda: {"Authorization": "Bearer " + key.read_text().strip()} if key.exists() else {}) as server:
+            yield server
+
+
+@contextlib.contextmanager
+def theirs(bench, watches):
+    port = free_port()
+    command = ["dotnet", bench.output_of(bench.ROOT / "bench/build-standin"), port, *(["watch"] if watches else [])]
+    with Server(command, port) as server:
+        yield server
+
+
+def both(bench, watches, measure):
+    """What `measure` says of each, in turns."""
+    found = []
+    for _ in range(max(2, bench.ROUNDS // 2)):
+        numbers = []
+        for make in (ours, theirs):
+            with make(bench, watches) as server:
+                numbers.append(measure(server))
+        found.append(numbers)
+    return [our for our, _ in found], [their for _, their in found]
+
+
+def watched_targets(bench, runtimes, count):
+    stack = contextlib.ExitStack()
+    for _ in range(count):
+        stack.enter_context(bench.Target(runtimes, 10, "idle"))
+    return stack
+
+
+def bench_serve_memory(bench, folder, runtimes, peer):
+    bench.header("The controller: resident memory, KB (goal: 1/12 each)", PEER)
+
+    def idle(server):
+        time.sleep(3)
+        return server.resident_kb()
+
+    def busy(server):
+        time.sleep(5 * bench.SECONDS)
+        return server.resident_kb(), server.peak_kb(), server.cpu_seconds()
+
+    bench.row("idle, nobody is watched", *both(bench, False, idle), "1/12")
+    with watched_targets(bench, runtimes, MANY):
+        our, their = both(bench, True, busy)
+    for index, (what, goal) in enumerate([(f"watching {MANY} processes at 1 Hz for {5 * bench.SECONDS} s", "1/12"), ("the same: its peak", ""),
+                                          ("the same: CPU s, start included", "")]):
+        bench.row(what, [each[index] for each in our], [each[index] for each in their], goal)
+
+
+def bench_serve_start(bench, folder, runtimes, peer):
+    bench.header("The controller: from its start to its first answer, ms", PEER)
+    bench.row("ms", *both(bench, False, lambda server: server.start_ms), "")
+
+
+def bench_serve_requests(bench, folder, runtimes, peer):
+    print(f"\n### The controller: requests a CPU second, {MANY} processes watched\n\n| route | sonde | {PEER} | |\n| --- | --- | --- | --- |",
+          flush=True)
+    with watched_targets(bench, runtimes, MANY):
+        for path in ("/processes", "/metrics"):
+            def measure(server, path=path):
+                time.sleep(3)
+                return server.requests_per_cpu_second(path, bench.SECONDS)
+            our, their = both(bench, True, measure)
+            print(f"| {path} | {bench.spread(our)} | {bench.spread(their)} | {bench.middle(our) / bench.middle(their):.1f} times more |", flush=True)
+
+
+SECTIONS = {"serve-memory": bench_serve_memory, "serve-start": bench_serve_start, "serve-requests": bench_serve_requests}

@@ -1,0 +1,227 @@
+#include "daemon/counters_desk.h"
+
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/buf.h"
+#include "base/clock.h"
+#include "base/err.h"
+#include "base/json.h"
+#include "base/text.h"
+#include "daemon/daemon.h"
+#include "daemon/point_shot.h"
+#include "daemon/point_text.h"
+#include "daemon/roads.h"
+#include "daemon/store_desk.h"
+#include "daemon/topic.h"
+#include "sonde/counters.h"
+
+#define PREFIX      "counters/"
+#define FRESH_NS    (200ull * SN_NS_PER_MS)
+#define STALE_NS    (1000ull * SN_NS_PER_MS)
+#define GATHER_NS   (150ull * SN_NS_PER_MS) /* values of one interval come together */
+#define READERS_MAX 256u
+#define MESSAGE_MAX (16u << 20)
+
+struct sn_counters_desk {
+    struct sn_daemon *daemon;        /* borrows */
+    struct sonde_counters *counters; /* owns */
+    struct sn_topic *all;            /* owns: the topic of every process */
+    _Atomic uint64_t version;        /* points so far */
+    pthread_mutex_t lock;            /* of `shot` */
+    struct sn_point_shot *shot;      /* owns a reference; NULL: nobody has asked yet */
+    bool has_readers;
+    uint64_t told_ns;
+    uint64_t due_ns;              /* 0: nothing is to be told */
+    struct sonde_watched watched; /* of the point before, for this turn */
+};
+
+/* --- points --- */
+
+static void take(void *user, const struct sonde_point *point)
+{
+    struct sn_counters_desk *desk = user;
+    (void)atomic_fetch_add(&desk->version, 1);
+    if (desk->has_readers && !desk->due_ns) {
+        uint64_t soon_ns = sn_clock_monotonic_ns() + GATHER_NS;
+        uint64_t next_ns = desk->told_ns + desk->daemon->options->interval_ns;
+        desk->due_ns = soon_ns > next_ns ? soon_ns : next_ns;
+    }
+    if (!desk->daemon->store)
+        return;
+    bool is_known = desk->watched.process && desk->watched.process->pid == point->pid;
+    if (is_known || sonde_counters_find(desk->counters, point->pid, &desk->watched))
+        sn_store_desk_point(desk->daemon->store, desk->watched.process, point);
+}
+
+/* --- shots --- */
+
+static bool is_fresh(const struct sn_counters_desk *desk, const struct sn_point_shot *shot)
+{
+    uint64_t age_ns = sn_clock_monotonic_ns() - shot->at_ns;
+    return age_ns < FRESH_NS || (age_ns < STALE_NS && shot->version == atomic_load(&desk->version));
+}
+
+struct sn_point_shot *sn_counters_desk_fresh(struct sn_counters_desk *desk)
+{
+    struct sn_point_shot *shot = NULL;
+    (void)pthread_mutex_lock(&desk->lock);
+    if (desk->shot && is_fresh(desk, desk->shot))
+        shot = sn_point_shot_hold(desk->shot);
+    (void)pthread_mutex_unlock(&desk->lock);
+    return shot;
+}
+
+struct sn_point_shot *sn_counters_desk_last(struct sn_counters_desk *desk)
+{
+    (void)pthread_mutex_lock(&desk->lock);
+    struct sn_point_shot *shot = desk->shot ? sn_point_shot_hold(desk->shot) : NULL;
+    (void)pthread_mutex_unlock(&desk->lock);
+    return shot;
+}
+
+struct sn_point_shot *sn_counters_desk_shoot(struct sn_counters_desk *desk, struct sonde_error *err)
+{
+    struct sn_point_shot *shot = sn_counters_desk_fresh(desk);
+    if (shot)
+        return shot;
+    if (sn_point_shot_new(desk->counters, &shot, err) != SONDE_OK)
+        return NULL;
+    shot->version = atomic_load(&desk->version);
+    (void)pthread_mutex_lock(&desk->lock);
+    struct sn_point_shot *before = desk->shot;
+    desk->shot = sn_point_shot_hold(shot);
+    (void)pthread_mutex_unlock(&desk->lock);
+    sn_point_shot_release(before);
+    return shot;
+}
+
+/* --- topics --- */
+
+static void tell_all(struct sn_counters_desk *desk, const struct sn_point_shot *shot)
+{
+    struct sn_buf message = sn_buf_with_limit(MESSAGE_MAX);
+    struct sn_json json = sn_json_to(&message);
+    sn_json_object(&json, NULL);
+    sn_json_array(&json, "processes");
+    for (size_t i = 0; i < shot->process_count; i++)
+        sn_point_json_process(&json, &shot->processes[i], &(struct sn_point_filter){0});
+    sn_json_close(&json);
+    sn_json_close(&json);
+    sn_topic_publish(desk->all, &message);
+}
+
+static void tell_one(struct sn_counters_desk *desk, const struct sn_point_shot *shot,
+                     const char *name)
+{
+    uint64_t pid;
+    struct sn_buf message = sn_buf_with_limit(MESSAGE_MAX);
+    struct sn_json json = sn_json_to(&message);
+    const struct sn_shot_process *process = sn_text_to_u64(name + strlen(PREFIX), UINT32_MAX, &pid)
+                                                ? sn_point_shot_find(shot, (uint32_t)pid)
+                                                : NULL;
+    if (!process)
+        return;
+    sn_point_json_process(&json, process, &(struct sn_point_filter){0});
+    sn_topics_publish(desk->daemon->topics, name, &message);
+}
+
+static void tell(struct sn_counters_desk *desk)
+{
+    char(*names)[SN_TOPIC_NAME_SIZE] = calloc(READERS_MAX, sizeof(*names));
+    size_t count = names ? sn_topics_wanted(desk->daemon->topics, PREFIX, names, READERS_MAX) : 0;
+    bool is_all_wanted = sn_topic_is_wanted(desk->all);
+    desk->has_readers = count || is_all_wanted;
+    struct sn_point_shot *shot = desk->has_readers ? sn_counters_desk_shoot(desk, NULL) : NULL;
+    if (shot && is_all_wanted)
+        tell_all(desk, shot);
+    for (size_t i = 0; shot && i < count; i++)
+        tell_one(desk, shot, names[i]);
+    sn_point_shot_release(shot);
+    free(names);
+    desk->told_ns = sn_clock_monotonic_ns();
+    desk->due_ns = 0;
+}
+
+/* In the roads thread: somebody has come, and gets what there is at once; or gone. */
+static void readers_changed(void *user)
+{
+    tell(user);
+}
+
+static void wanted(void *user, bool is_wanted)
+{
+    struct sn_daemon *daemon = user;
+    struct sn_counters_desk *desk = daemon->roads ? sn_roads_counters_desk(daemon->roads) : NULL;
+    if (is_wanted && desk)
+        (void)sn_roads_post(daemon->roads, readers_changed, desk);
+}
+
+struct sn_topic *sn_counters_desk_open_topic(struct sn_daemon *daemon, const char *name,
+                                             struct sonde_error *err)
+{
+    uint64_t pid;
+    struct sn_topic_options options = {
+        .name = name, .keep = 1, .scope = SN_SCOPE_METRICS, .wanted = wanted, .user = daemon};
+    if (sn_text_to_u64(name + strlen(PREFIX), UINT32_MAX, &pid))
+        return sn_topics_open(daemon->topics, &options);
+    (void)sn_fail(err, SONDE_E_NOT_FOUND, 0, "'%.64s' is no process id", name + strlen(PREFIX));
+    return NULL;
+}
+
+int sn_counters_desk_wait_ms(const struct sn_counters_desk *desk)
+{
+    return desk->due_ns ? sn_clock_poll_ms(desk->due_ns) : -1;
+}
+
+void sn_counters_desk_turn(struct sn_counters_desk *desk)
+{
+    desk->watched.process = NULL; /* it was borrowed until now */
+    if (desk->due_ns && sn_clock_monotonic_ns() >= desk->due_ns)
+        tell(desk);
+}
+
+/* --- life --- */
+
+struct sonde_counters *sn_counters_desk_counters(struct sn_counters_desk *desk)
+{
+    return desk->counters;
+}
+
+int sn_counters_desk_new(struct sn_daemon *daemon, struct sonde_hub *hub,
+                         struct sn_counters_desk **ret_desk, struct sonde_error *err)
+{
+    struct sonde_counters_options options = {.size = sizeof(options),
+                                             .all = true,
+                                             .counters = daemon->options->counters,
+                                             .counter_count = daemon->options->counter_count,
+                                             .interval_ns = daemon->options->interval_ns};
+    struct sn_topic_options topic = {
+        .name = "counters", .keep = 1, .scope = SN_SCOPE_METRICS, .wanted = wanted, .user = daemon};
+    struct sn_counters_desk *desk = calloc(1, sizeof(*desk));
+    if (!desk)
+        return sn_fail(err, SONDE_E_NOMEM, 0, "no memory for counters");
+    desk->daemon = daemon;
+    (void)pthread_mutex_init(&desk->lock, NULL);
+    desk->all = sn_topics_open(daemon->topics, &topic);
+    int rc = desk->all ? sonde_counters_new(hub, &options, take, desk, &desk->counters, err)
+                       : sn_fail(err, SONDE_E_NOMEM, 0, "no memory for counters");
+    if (rc == SONDE_OK)
+        *ret_desk = desk;
+    else
+        sn_counters_desk_free(desk);
+    return rc;
+}
+
+void sn_counters_desk_free(struct sn_counters_desk *desk)
+{
+    if (!desk)
+        return;
+    sonde_counters_free(desk->counters);
+    sn_point_shot_release(desk->shot);
+    sn_topic_close(desk->all);
+    (void)pthread_mutex_destroy(&desk->lock);
+    free(desk);
+}

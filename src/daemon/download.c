@@ -1,0 +1,332 @@
+/* Recordings as files: as they are, or in another format, which a worker makes into the spool while
+ * its reader follows; and what they say, as JSON. */
+#include "daemon/recording_routes.h"
+
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/buf.h"
+#include "base/err.h"
+#include "base/own.h"
+#include "daemon/artefact.h"
+#include "daemon/daemon.h"
+#include "daemon/operation_kinds.h"
+#include "daemon/operation_table.h"
+#include "daemon/rest_call.h"
+#include "daemon/spool.h"
+#include "daemon/workers.h"
+#include "sonde/convert.h"
+#include "sonde/profile.h"
+#include "sonde/report.h"
+
+#define CONVERTED_MAX 32u /* files in the spool for readers: 429 beyond */
+#define PIECE_BYTES   (256u << 10)
+
+enum way {
+    AS_IT_IS,
+    BY_PROFILE, /* one of sonde_formats */
+    BY_NDJSON,
+    BY_NETTRACE, /* 4 or 6 */
+    BY_PERFCOLLECT,
+};
+
+static const struct format {
+    const char *name;
+    enum way way;
+    const char *extension;
+    const char *content_type;
+    uint32_t version;
+} formats[] = {
+    {"nettrace", AS_IT_IS, "", "application/octet-stream", 0},
+    {"zip", AS_IT_IS, "", "application/zip", 0},
+    {"speedscope", BY_PROFILE, "speedscope.json", "application/json", 0},
+    {"pprof", BY_PROFILE, "pb.gz", "application/octet-stream", 0},
+    {"chrome", BY_PROFILE, "chrome.json", "application/json", 0},
+    {"collapsed", BY_PROFILE, "collapsed.txt", "text/plain; charset=utf-8", 0},
+    {"html", BY_PROFILE, "html", "text/html; charset=utf-8", 0},
+    {"ndjson", BY_NDJSON, "ndjson", "application/x-ndjson", 0},
+    {"nettrace4", BY_NETTRACE, "4.nettrace", "application/octet-stream", 4},
+    {"nettrace6", BY_NETTRACE, "6.nettrace", "application/octet-stream", 6},
+    {"perfcollect", BY_PERFCOLLECT, "trace.zip", "application/zip", 0},
+};
+
+/* A file on its way to another format. */
+struct job {
+    struct sn_daemon *daemon;
+    const struct format *format;
+    struct sn_artefact *from; /* owns a reference */
+    struct sn_artefact *to;   /* owns a reference */
+    struct sonde_profile *profile;
+    struct sn_buf piece; /* what was not written yet */
+    char title[160];     /* and the beginning of its file's name */
+    char view[24];
+    char process[128];
+};
+
+static void free_job(void *user)
+{
+    struct job *job = user;
+    sn_artefact_release(job->from);
+    sn_artefact_release(job->to);
+    sonde_profile_free(job->profile);
+    sn_buf_done(&job->piece);
+    free(job);
+}
+
+/* --- writing into the spool --- */
+
+static int flush(struct job *job)
+{
+    struct sonde_error err = {0};
+    int rc = job->piece.size ? sn_artefact_append(job->to, job->piece.bytes, job->piece.size, &err)
+                             : SONDE_OK;
+    sn_buf_clear(&job->piece);
+    return rc;
+}
+
+static int write_piece(void *user, const void *bytes, size_t size)
+{
+    struct job *job = user;
+    struct sonde_error err = {0};
+    if (job->piece.size + size > PIECE_BYTES) {
+        int rc = flush(job);
+        if (rc != SONDE_OK)
+            return rc;
+    }
+    if (size > PIECE_BYTES)
+        return sn_artefact_append(job->to, bytes, size, &err);
+    sn_buf_append(&job->piece, bytes, size);
+    return SONDE_OK;
+}
+
+static void one_less(void *user)
+{
+    struct sn_operations *operations = user;
+    atomic_fetch_sub(&operations->spool_count, 1);
+}
+
+static int make_target(struct job *job, struct sonde_error *err)
+{
+    char id[37];
+    char path[4096];
+    struct sn_operations *operations = job->daemon->operations;
+    int rc = sn_spool_id(id, err);
+    if (rc != SONDE_OK)
+        return rc;
+    int size = snprintf(path, sizeof(path), "%s/%s.out", operations->spool, id);
+    if (size < 0 || (size_t)size >= sizeof(path))
+        return sn_fail(err, SONDE_E_LIMIT, 0, "the path of the state folder is too long");
+    if (atomic_fetch_add(&operations->spool_count, 1) >= CONVERTED_MAX) {
+        one_less(operations);
+        return sn_fail(err, SONDE_E_LIMIT, 0, "%u converted files are being read: try again later",
+                       CONVERTED_MAX);
+    }
+    rc = sn_artefact_new(path, false, &job->to, err);
+    if (rc == SONDE_OK)
+        sn_artefact_on_gone(job->to, one_less, operations);
+    else
+        one_less(operations);
+    return rc;
+}
+
+/* In a worker, behind the call, which has its answer and follows. */
+static void write_rest(void *user)
+{
+    struct job *job = user;
+    struct sonde_error err = {0};
+    const char *path = sn_artefact_path(job->from);
+    struct sonde_write_options options = {.size = sizeof(options), .title = job->title};
+    int rc = job->format->way == BY_NDJSON
+                 ? sonde_convert_ndjson(path, NULL, write_piece, job, &err)
+                 : sonde_profile_write(job->profile, job->format->name, &options, write_piece, job,
+                                       &err);
+    if (rc == SONDE_E_TRUNCATED)
+        rc = SONDE_OK; /* all that is there was written: so it is told of the recording */
+    int flushed = flush(job);
+    sn_artefact_end(job->to, rc < 0 ? rc : flushed, err.text);
+    free_job(job);
+}
+
+/* --- in a worker --- */
+
+static int read_profile(struct job *job, struct sonde_error *err)
+{
+    int view = job->view[0] ? sonde_view_find(job->view) : SONDE_VIEW_CPU;
+    struct sonde_profile_options options = {
+        .size = sizeof(options), .view = view, .process = job->process[0] ? job->process : NULL};
+    const char *path = sn_artefact_path(job->from);
+    int rc = sonde_profile_read(path, &options, &job->profile, err);
+    if (rc != SONDE_E_NOT_FOUND || job->view[0])
+        return rc;
+    *err = (struct sonde_error){0};
+    options.view = SONDE_VIEW_WALL; /* nobody asked for CPU time in particular */
+    return sonde_profile_read(path, &options, &job->profile, err);
+}
+
+/* Formats that are written in any other order than from beginning to end are made before the
+ * answer. */
+static int convert_whole(struct job *job, struct sonde_error *err)
+{
+    const char *from = sn_artefact_path(job->from);
+    const char *to = sn_artefact_path(job->to);
+    int rc = job->format->way == BY_NETTRACE
+                 ? sonde_convert_nettrace(from, job->format->version, to, err)
+                 : sonde_convert_perfcollect(from, to, err);
+    if (rc == SONDE_E_TRUNCATED)
+        rc = SONDE_OK;
+    if (rc == SONDE_OK)
+        sn_artefact_end(job->to, SONDE_OK, "");
+    return rc;
+}
+
+static void answer(struct sn_rest_call *call, const struct job *job)
+{
+    call->file = sn_artefact_hold(job->to);
+    call->content_type = job->format->content_type;
+    sn_rest_header(call, "Content-Disposition", "attachment; filename=%s.%s", job->title,
+                   job->format->extension);
+}
+
+static void convert(struct sn_rest_call *call)
+{
+    struct sonde_error err = {0};
+    struct job *job = call->user;
+    bool is_followed = job->format->way == BY_PROFILE || job->format->way == BY_NDJSON;
+    int rc = job->format->way == BY_PROFILE ? read_profile(job, &err) : SONDE_OK;
+    if (rc >= 0)
+        rc = make_target(job, &err);
+    if (rc >= 0 && !is_followed)
+        rc = convert_whole(job, &err);
+    if (rc < 0) {
+        sn_rest_failed(call, &err);
+        return;
+    }
+    answer(call, job);
+    if (!is_followed)
+        return;
+    call->user = NULL; /* the job goes on alone */
+    if (!sn_workers_post(job->daemon->workers, write_rest, job)) {
+        sn_rest_problem(call, 503, "too much is under way: try again later");
+        free_job(job);
+    }
+}
+
+/* --- in the roads seat --- */
+
+static const struct format *find_format(const char *name)
+{
+    for (size_t i = 0; i < sizeof(formats) / sizeof(*formats); i++) {
+        if (strcmp(formats[i].name, name) == 0)
+            return &formats[i];
+    }
+    return NULL;
+}
+
+static bool has_bytes(struct sn_rest_call *call, const struct sn_operation *operation)
+{
+    if (operation->kind == &sn_record_operation && operation->state < SN_OPERATION_SUCCEEDED)
+        sn_rest_problem(call, 409, "it is %s: the archive is made at its end",
+                        sn_operation_state_name(operation->state));
+    else if (!sn_artefact_size(operation->artefact))
+        sn_rest_problem(call, 409, "it is %s and has no data%s%s",
+                        sn_operation_state_name(operation->state),
+                        operation->message[0] ? ": " : "", operation->message);
+    else
+        return true;
+    return false;
+}
+
+static void copy_text(char *to, size_t size, const char *from)
+{
+    (void)snprintf(to, size, "%s", from ? from : "");
+}
+
+/* The name without what its kind adds to it. */
+static void copy_title(struct job *job, const struct sn_operation *operation)
+{
+    copy_text(job->title, sizeof(job->title), operation->file_name);
+    size_t size = strlen(job->title);
+    size_t ending = strlen(operation->kind->extension) + 1;
+    if (size > ending && strcmp(job->title + size - ending + 1, operation->kind->extension) == 0)
+        job->title[size - ending] = 0;
+}
+
+static struct job *new_job(struct sn_rest_call *call, const struct sn_operation *operation)
+{
+    struct job *job = calloc(1, sizeof(*job));
+    if (!job) {
+        sn_rest_problem(call, 503, "no memory");
+        return NULL;
+    }
+    job->daemon = call->daemon;
+    job->from = sn_artefact_hold(operation->artefact);
+    job->piece = sn_buf_with_limit(PIECE_BYTES);
+    copy_title(job, operation);
+    copy_text(job->view, sizeof(job->view), sn_rest_text(call, "view"));
+    copy_text(job->process, sizeof(job->process), sn_rest_text(call, "process"));
+    call->user = job;
+    call->free_user = free_job;
+    return job;
+}
+
+void sn_download_get(struct sn_rest_call *call)
+{
+    struct sn_operation *operation = sn_recordings_find(call);
+    if (!operation || !has_bytes(call, operation))
+        return;
+    const char *name = sn_rest_text(call, "format");
+    bool is_archive = operation->kind == &sn_record_operation;
+    const struct format *format = find_format(name ? name : is_archive ? "zip" : "nettrace");
+    if (format->way == AS_IT_IS && is_archive != (strcmp(format->name, "zip") == 0)) {
+        sn_rest_invalid(call, "format", "this recording is a %s file",
+                        is_archive ? "zip" : "nettrace");
+        return;
+    }
+    if (format->way == AS_IT_IS) {
+        call->file = sn_artefact_hold(operation->artefact);
+        call->content_type = format->content_type;
+        sn_rest_header(call, "Content-Disposition", "attachment; filename=%s",
+                       operation->file_name);
+        return;
+    }
+    struct job *job = new_job(call, operation);
+    if (!job)
+        return;
+    job->format = format;
+    sn_rest_move(call, SN_SEAT_WORKER, convert);
+}
+
+/* --- what it says --- */
+
+static int write_out(void *user, const void *bytes, size_t size)
+{
+    struct sn_buf *out = user;
+    sn_buf_append(out, bytes, size);
+    return out->failed ? SONDE_E_LIMIT : SONDE_OK;
+}
+
+static void report(struct sn_rest_call *call)
+{
+    struct sonde_error err = {0};
+    struct sonde_report *read = NULL;
+    const struct job *job = call->user;
+    struct sonde_report_options options = {.size = sizeof(options),
+                                           .process = job->process[0] ? job->process : NULL};
+    struct sonde_report_show show = {.size = sizeof(show), .format = SONDE_REPORT_JSON};
+    show.sections = sn_rest_text(call, "sections");
+    int rc = sonde_report_read(sn_artefact_path(job->from), &options, &read, &err);
+    if (rc >= 0)
+        rc = sonde_report_write(read, &show, write_out, &call->out, &err);
+    if (rc < 0)
+        sn_rest_failed(call, &err);
+    sonde_report_free(read);
+}
+
+void sn_download_report(struct sn_rest_call *call)
+{
+    struct sn_operation *operation = sn_recordings_find(call);
+    if (operation && has_bytes(call, operation) && new_job(call, operation))
+        sn_rest_move(call, SN_SEAT_WORKER, report);
+}

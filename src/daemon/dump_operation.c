@@ -1,0 +1,222 @@
+/* Core dumps: the target writes the file itself, as its user and in its file systems, so it is made
+ * where both of us reach it; a worker waits for it and brings it home. */
+#include "daemon/operation_kinds.h"
+
+#include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "base/err.h"
+#include "base/file.h"
+#include "base/own.h"
+#include "daemon/artefact.h"
+#include "daemon/daemon.h"
+#include "daemon/spool.h"
+#include "daemon/workers.h"
+#include "sonde/target.h"
+
+struct dumping {
+    struct sn_operation *operation; /* borrows; the worker reads what does not change */
+    enum sonde_dump_type type;
+    uint64_t start_ns;
+    int status;
+    struct sonde_error err;
+};
+
+/* Where the target writes, as it and as we call it. */
+struct meeting {
+    char there[PATH_MAX];
+    char here[PATH_MAX];
+    char folder[PATH_MAX]; /* to be removed afterwards; "" when it is the spool itself */
+};
+
+static int read_type(const json_t *settings, enum sonde_dump_type *ret_type,
+                     struct sonde_error *err)
+{
+    static const struct {
+        const char *name;
+        enum sonde_dump_type type;
+    } types[] = {{"WithHeap", SONDE_DUMP_HEAP},
+                 {"Heap", SONDE_DUMP_HEAP},
+                 {"Full", SONDE_DUMP_FULL},
+                 {"Mini", SONDE_DUMP_MINI},
+                 {"Triage", SONDE_DUMP_TRIAGE}};
+    const char *text = json_string_value(json_object_get(settings, "type"));
+    for (size_t i = 0; i < sizeof(types) / sizeof(*types); i++) {
+        if (!text || strcasecmp(types[i].name, text) == 0) {
+            *ret_type = types[i].type;
+            return SONDE_OK;
+        }
+    }
+    return sn_fail(err, SONDE_E_ARGUMENT, 0, "type: Full, WithHeap, Mini or Triage");
+}
+
+static int check(const json_t *settings, struct sonde_error *err)
+{
+    enum sonde_dump_type type;
+    return read_type(settings, &type, err);
+}
+
+/* --- in the worker --- */
+
+static bool shares_files(uint32_t pid)
+{
+    char path[64];
+    struct stat ours;
+    struct stat theirs;
+    (void)snprintf(path, sizeof(path), "/proc/%u/ns/mnt", (unsigned)pid);
+    return stat("/proc/self/ns/mnt", &ours) == 0 && stat(path, &theirs) == 0 &&
+           ours.st_ino == theirs.st_ino && ours.st_dev == theirs.st_dev;
+}
+
+/* A folder in the target's /tmp that only its user can write to. */
+static int meet_in_tmp(uint32_t pid, const struct stat *who, bool is_shared, struct meeting *to,
+                       struct sonde_error *err)
+{
+    char id[37];
+    char root[64] = "";
+    int rc = sn_spool_id(id, err);
+    if (rc != SONDE_OK)
+        return rc;
+    if (!is_shared)
+        (void)snprintf(root, sizeof(root), "/proc/%u/root", (unsigned)pid);
+    (void)snprintf(to->folder, sizeof(to->folder), "%s/tmp/sonde-dump-%s", root, id);
+    (void)snprintf(to->here, sizeof(to->here), "%s/tmp/sonde-dump-%s/core", root, id);
+    (void)snprintf(to->there, sizeof(to->there), "/tmp/sonde-dump-%s/core", id);
+    if (mkdir(to->folder, 0700) != 0) {
+        to->folder[0] = 0;
+        return sn_fail_errno(err, "cannot make a folder in the target's /tmp");
+    }
+    if (who->st_uid != geteuid() && lchown(to->folder, who->st_uid, who->st_gid) != 0)
+        return sn_fail_errno(err, "cannot give a folder to user %u", (unsigned)who->st_uid);
+    return SONDE_OK;
+}
+
+static int meet(const struct sn_operation *operation, struct meeting *to, struct sonde_error *err)
+{
+    char path[64];
+    struct stat who;
+    (void)snprintf(path, sizeof(path), "/proc/%u", (unsigned)operation->pid);
+    if (stat(path, &who) != 0)
+        return sn_fail(err, SONDE_E_NOT_FOUND, 0, "no process %u", (unsigned)operation->pid);
+    bool is_shared = shares_files(operation->pid);
+    if (!is_shared || who.st_uid != geteuid())
+        return meet_in_tmp(operation->pid, &who, is_shared, to, err);
+    (void)snprintf(to->here, sizeof(to->here), "%s", sn_artefact_path(operation->artefact));
+    memcpy(to->there, to->here, sizeof(to->there));
+    return SONDE_OK;
+}
+
+/* The folder was somebody else's meanwhile: what lies there now is looked at before it is read. */
+static int bring_home(const struct meeting *meeting, const char *home, struct sonde_error *err)
+{
+    if (!meeting->folder[0])
+        return SONDE_OK;
+    SN_AUTO(sn_close)
+    int folder = open(meeting->folder, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    SN_AUTO(sn_close) int from = folder >= 0 ? sn_file_open_regular_at(folder, "core") : -1;
+    if (from < 0)
+        return sn_fail_errno(err, "cannot open the dump that the target wrote");
+    SN_AUTO(sn_close) int to = open(home, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+    if (to < 0)
+        return sn_fail_errno(err, "cannot make %s", home);
+    return sn_file_copy(from, to, err);
+}
+
+static void part(const struct meeting *meeting)
+{
+    if (!meeting->folder[0])
+        return;
+    (void)unlink(meeting->here);
+    (void)rmdir(meeting->folder);
+}
+
+static void ended(void *user)
+{
+    struct dumping *dumping = user;
+    sn_operation_ended(dumping->operation, dumping->status, dumping->err.text);
+}
+
+static void begun(void *user)
+{
+    sn_operation_running(((struct dumping *)user)->operation);
+}
+
+static void dump(void *user)
+{
+    struct dumping *dumping = user;
+    const struct sn_operation *operation = dumping->operation;
+    sn_operation_post_back(operation->daemon, begun, dumping);
+    struct meeting *meeting = calloc(1, sizeof(*meeting));
+    int rc = meeting ? meet(operation, meeting, &dumping->err)
+                     : sn_fail(&dumping->err, SONDE_E_NOMEM, 0, "no memory for a dump");
+    if (rc == SONDE_OK)
+        rc = sonde_target_dump(operation->pid, dumping->type, meeting->there, 0, &dumping->err);
+    if (rc == SONDE_OK)
+        rc = bring_home(meeting, sn_artefact_path(operation->artefact), &dumping->err);
+    if (meeting)
+        part(meeting);
+    free(meeting);
+    dumping->status = rc;
+    sn_operation_post_back(operation->daemon, ended, dumping);
+}
+
+/* --- in the roads thread --- */
+
+static int start(struct sn_operation *operation, struct sonde_error *err)
+{
+    SN_AUTO(sn_free) struct dumping *dumping = calloc(1, sizeof(*dumping));
+    if (!dumping)
+        return sn_fail(err, SONDE_E_NOMEM, 0, "no memory for a dump");
+    dumping->operation = operation;
+    dumping->start_ns = sn_clock_monotonic_ns();
+    int rc = read_type(operation->settings, &dumping->type, err);
+    if (rc != SONDE_OK)
+        return rc;
+    if (!sn_workers_post(operation->daemon->workers, dump, dumping))
+        return sn_fail(err, SONDE_E_LIMIT, 0, "too much is under way: try again later");
+    operation->user = SN_TAKE(dumping);
+    return SONDE_OK;
+}
+
+/* A runtime that writes its dump cannot be told to leave off: it ends when it ends. */
+static void wait_for_it(struct sn_operation *operation)
+{
+    (void)operation;
+}
+
+static void progress(struct sn_operation *operation, struct sn_json *json)
+{
+    const struct dumping *dumping = operation->user;
+    if (!dumping)
+        return;
+    uint64_t until = sn_clock_monotonic_ns();
+    if (!operation->ended_utc_ns)
+        sn_json_real(json, "durationSeconds", (double)(until - dumping->start_ns) / 1e9);
+    sn_json_u64(json, "bytes", operation->artefact ? sn_artefact_size(operation->artefact) : 0);
+}
+
+static void free_it(struct sn_operation *operation)
+{
+    free(SN_TAKE(operation->user));
+}
+
+const struct sn_operation_kind sn_dump_operation = {
+    .name = "dump",
+    .extension = "",
+    .content_type = "application/octet-stream",
+    .concurrent_max = 1,
+    .is_whole = true,
+    .check = check,
+    .start = start,
+    .stop = wait_for_it,
+    .cancel = wait_for_it,
+    .progress = progress,
+    .free = free_it,
+};

@@ -1,0 +1,122 @@
+#include "daemon/exposure.h"
+
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/buf.h"
+#include "base/err.h"
+#include "daemon/own_hosts.h"
+#include "daemon/serve.h"
+#include "daemon/state_folder.h"
+#include "net/url.h"
+
+/* A name that is not localhost may mean any address, today or tomorrow. */
+static int is_reachable(const struct sn_http_place *place, bool *ret_is, struct sonde_error *err)
+{
+    struct sn_url url;
+    *ret_is = false;
+    if (!place->address)
+        return SONDE_OK;
+    int rc = sn_url_parse_listen(place->address, &url, err);
+    if (rc == SONDE_OK)
+        *ret_is = !sn_own_hosts_is_loopback(url.host);
+    return rc;
+}
+
+static bool has_names(const struct sn_serve_options *options)
+{
+    return options->state_folder || options->access.state_folder ||
+           options->access.jwt_public_key || options->client_authorities;
+}
+
+static int check_place(const struct sn_serve_options *options, size_t at, struct sonde_error *err)
+{
+    bool is_open;
+    const struct sn_http_place *place = &options->places[at];
+    int rc = is_reachable(place, &is_open, err);
+    if (rc != SONDE_OK || !is_open || place->tag == SN_PLACE_METRICS || options->access.anonymous)
+        return rc;
+    if (!options->is_tls[at] && !options->allows_plain)
+        return sn_fail(err, SONDE_E_ARGUMENT, 0,
+                       "%.100s can be reached from other machines, and without TLS keys could be "
+                       "read on the way: add --tls-cert FILE and --tls-key FILE or --tls "
+                       "self-signed, listen on 127.0.0.1, or say --anonymous SCOPE",
+                       place->address);
+    if (!has_names(options))
+        return sn_fail(err, SONDE_E_ARGUMENT, 0,
+                       "%.100s can be reached from other machines, and nobody has a key: add "
+                       "--state FOLDER for keys or --client-ca FILE, listen on 127.0.0.1, or say "
+                       "--anonymous SCOPE",
+                       place->address);
+    return SONDE_OK;
+}
+
+int sn_exposure_check(const struct sn_serve_options *options, struct sonde_error *err)
+{
+    int rc = SONDE_OK;
+    for (size_t i = 0; i < options->place_count && rc == SONDE_OK; i++)
+        rc = check_place(options, i, err);
+    return rc;
+}
+
+static int open_certificate(const struct sn_serve_options *options, struct sn_exposure *exposure,
+                            struct sonde_error *err)
+{
+    int rc = SONDE_OK;
+    if (!options->tls_certificate && !options->state_folder)
+        return sn_fail(err, SONDE_E_ARGUMENT, 0,
+                       "a certificate of its own needs a place to keep it: give --state FOLDER");
+    if (options->tls_certificate)
+        rc = sn_certificate_load(options->tls_certificate, options->tls_key, &exposure->certificate,
+                                 err);
+    else
+        rc = sn_state_folder_make(options->state_folder, err);
+    if (rc == SONDE_OK && !options->tls_certificate)
+        rc = sn_certificate_own(options->state_folder, &exposure->certificate, err);
+    if (rc == SONDE_OK && options->client_authorities)
+        rc = sn_certificate_authorities(options->client_authorities, &exposure->authorities, err);
+    return rc;
+}
+
+int sn_exposure_open(struct sn_serve_options *options, struct sn_exposure *exposure,
+                     struct sonde_error *err)
+{
+    int rc = sn_exposure_check(options, err);
+    for (size_t i = 0; i < options->place_count && rc == SONDE_OK; i++) {
+        if (!options->is_tls[i])
+            continue;
+        if (!exposure->certificate.chain)
+            rc = open_certificate(options, exposure, err);
+        options->places[i].certificate = exposure->certificate.chain;
+        options->places[i].key = exposure->certificate.key;
+        options->places[i].authorities = exposure->authorities;
+    }
+    return rc;
+}
+
+void sn_exposure_done(struct sn_exposure *exposure)
+{
+    sn_certificate_done(&exposure->certificate);
+    free(exposure->authorities);
+    exposure->authorities = NULL;
+}
+
+void sn_exposure_describe(const struct sn_serve_options *options, struct sn_buf *to)
+{
+    for (size_t i = 0; i < options->place_count; i++) {
+        const struct sn_http_place *place = &options->places[i];
+        bool is_open = false;
+        if (!place->address || is_reachable(place, &is_open, NULL) != SONDE_OK)
+            continue;
+        const char *who = is_open ? "everybody who can reach it" : "everybody on this machine";
+        if (place->tag == SN_PLACE_METRICS && is_open)
+            sn_buf_format(to, "%s shows /metrics to %s, without a key\n", place->address, who);
+        else if (place->tag == SN_PLACE_API && options->access.anonymous)
+            sn_buf_format(to, "%s serves %s without a key, up to the scope '%s'\n", place->address,
+                          who, sn_scope_name(options->access.anonymous));
+        else if (place->tag == SN_PLACE_API && is_open && !options->is_tls[i])
+            sn_buf_format(to, "%s can be reached without TLS: keys can be read on the way\n",
+                          place->address);
+    }
+}

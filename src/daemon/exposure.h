@@ -1,0 +1,30 @@
+/* How far the controller may be reached, decided before it listens: away from loopback only with
+ * TLS and somebody to be, or by saying plainly that everybody may. Brings the certificates along.
+ */
+#ifndef SN_EXPOSURE_H
+#define SN_EXPOSURE_H
+
+#include "daemon/certificate.h"
+#include "sonde/error.h"
+
+struct sn_buf;
+struct sn_serve_options;
+
+struct sn_exposure {
+    struct sn_certificate certificate;
+    char *authorities; /* owns; PEM */
+};
+
+/* SONDE_E_ARGUMENT: one of the places would be too open; says what to add. */
+int sn_exposure_check(const struct sn_serve_options *options, struct sonde_error *err);
+
+/* Certificates for the places that want them; `options` points into `exposure` from then on. */
+int sn_exposure_open(struct sn_serve_options *options, struct sn_exposure *exposure,
+                     struct sonde_error *err);
+void sn_exposure_done(struct sn_exposure *exposure);
+
+/* What an administrator should know about: lines of text, none when it is as closed as it begins.
+ */
+void sn_exposure_describe(const struct sn_serve_options *options, struct sn_buf *to);
+
+#endif

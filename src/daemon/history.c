@@ -1,0 +1,381 @@
+/* /api/v1/history: what the store knows of counters, methods and processes that were. */
+#include <string.h>
+
+#include "base/clock.h"
+#include "base/json.h"
+#include "base/text.h"
+#include "daemon/daemon.h"
+#include "daemon/query.h"
+#include "daemon/rest_call.h"
+#include "daemon/route.h"
+#include "daemon/store_desk.h"
+
+/* A time that was given was checked by the router. */
+static uint64_t time_of(const struct sn_rest_call *call, const char *name, uint64_t standard)
+{
+    const char *text = sn_rest_text(call, name);
+    uint64_t utc_ns;
+    return text && sn_query_time(text, &utc_ns) ? utc_ns : standard;
+}
+
+/* False, and the call has its problem: nothing is kept. */
+static bool begin(struct sn_rest_call *call, struct sn_store_query *query,
+                  struct sn_store **ret_store)
+{
+    *query = (struct sn_store_query){.process = sn_rest_text(call, "process"),
+                                     .from_ns = time_of(call, "from", 0),
+                                     .to_ns = time_of(call, "to", UINT64_MAX),
+                                     .limit = (size_t)sn_rest_number(call, "limit")};
+    *ret_store = call->daemon->store ? sn_store_desk_store(call->daemon->store) : NULL;
+    if (*ret_store && query->from_ns <= query->to_ns)
+        return true;
+    if (!*ret_store)
+        sn_rest_problem(call, 404, "nothing is kept: the controller runs without a store");
+    else
+        sn_rest_invalid(call, "from", "it is after 'to'");
+    return false;
+}
+
+static void put_time(struct sn_json *json, const char *key, uint64_t utc_ns)
+{
+    char text[32];
+    sn_json_text(json, key, sn_clock_rfc3339(utc_ns, text));
+}
+
+static void finish(struct sn_rest_call *call, int rc, const struct sonde_error *err)
+{
+    if (rc != SONDE_OK)
+        sn_rest_failed(call, err);
+    else if (call->out.failed)
+        sn_rest_problem(call, 413,
+                        "the answer is too long: ask for less time, fewer counters, "
+                        "or a step");
+}
+
+/* --- counters --- */
+
+struct counters_answer {
+    struct sn_json json;
+    struct sn_buf *out;
+    bool has_step;
+    bool has_series;
+    int64_t process_id;
+    uint64_t hash; /* of the series under way */
+    size_t count;
+};
+
+static void begin_series(struct counters_answer *answer, const struct sn_store_sample *sample)
+{
+    struct sn_json *json = &answer->json;
+    sn_json_object(json, NULL);
+    sn_json_i64(json, "processId", sample->process_id);
+    sn_json_u64(json, "pid", sample->pid);
+    sn_json_text(json, "process", sample->process);
+    sn_json_text(json, "provider", sample->provider);
+    sn_json_text(json, "counter", sample->counter);
+    sn_json_text(json, "unit", sample->unit);
+    sn_json_text(json, "tags", sample->tags);
+    sn_json_array(json, "points");
+}
+
+static void end_series(struct counters_answer *answer)
+{
+    if (!answer->has_series)
+        return;
+    sn_json_close(&answer->json);
+    sn_json_close(&answer->json);
+}
+
+static bool is_other(const struct counters_answer *answer, const struct sn_store_sample *sample,
+                     uint64_t hash)
+{
+    return !answer->has_series || answer->process_id != sample->process_id || answer->hash != hash;
+}
+
+static bool put_sample(void *user, const struct sn_store_sample *sample)
+{
+    struct counters_answer *answer = user;
+    struct sn_json *json = &answer->json;
+    uint64_t hash = sn_text_hash(0, sample->provider);
+    hash = sn_text_hash(sn_text_hash(hash, sample->counter), sample->tags);
+    if (is_other(answer, sample, hash)) {
+        end_series(answer);
+        begin_series(answer, sample);
+        answer->has_series = true;
+        answer->process_id = sample->process_id;
+        answer->hash = hash;
+    }
+    sn_json_object(json, NULL);
+    put_time(json, "time", sample->utc_ns);
+    sn_json_exact_real(json, "value", sample->value);
+    if (answer->has_step) {
+        sn_json_exact_real(json, "min", sample->min);
+        sn_json_exact_real(json, "max", sample->max);
+        sn_json_u64(json, "count", sample->count);
+    }
+    sn_json_close(json);
+    answer->count++;
+    return !answer->out->failed;
+}
+
+static int answer_json(struct sn_rest_call *call, struct sn_store *store,
+                       const struct sn_store_query *query, struct sonde_error *err)
+{
+    struct counters_answer answer = {
+        .json = sn_json_to(&call->out), .out = &call->out, .has_step = query->step_ns > 0};
+    sn_json_object(&answer.json, NULL);
+    sn_json_array(&answer.json, "series");
+    int rc = sn_store_history(store, query, put_sample, &answer, err);
+    end_series(&answer);
+    sn_json_close(&answer.json);
+    sn_json_bool(&answer.json, "isTruncated", answer.count == query->limit);
+    sn_json_close(&answer.json);
+    return rc;
+}
+
+/* A cell whose text cannot end it, nor be taken for a formula. */
+static void put_cell(struct sn_buf *out, const char *text)
+{
+    bool is_formula = *text && strchr("=+-@\t\r", *text);
+    sn_buf_text(out, is_formula ? "\"'" : "\"");
+    for (const char *at = text; *at; at++) {
+        if (*at == '"')
+            sn_buf_u8(out, '"');
+        sn_buf_u8(out, (unsigned char)*at < 0x20 ? ' ' : (uint8_t)*at);
+    }
+    sn_buf_text(out, "\",");
+}
+
+static bool put_line(void *user, const struct sn_store_sample *sample)
+{
+    struct sn_buf *out = user;
+    char time[32];
+    char numbers[3][32];
+    sn_buf_format(out, "%s,%u,", sn_clock_rfc3339(sample->utc_ns, time), sample->pid);
+    put_cell(out, sample->process);
+    put_cell(out, sample->provider);
+    put_cell(out, sample->counter);
+    put_cell(out, sample->tags);
+    put_cell(out, sample->unit);
+    sn_buf_format(out, "%s,%s,%s,%llu\r\n", sn_text_exact_real(sample->value, numbers[0]),
+                  sn_text_exact_real(sample->min, numbers[1]),
+                  sn_text_exact_real(sample->max, numbers[2]), (unsigned long long)sample->count);
+    return !out->failed;
+}
+
+static int answer_csv(struct sn_rest_call *call, struct sn_store *store,
+                      const struct sn_store_query *query, struct sonde_error *err)
+{
+    call->content_type = "text/csv; charset=utf-8";
+    sn_buf_text(&call->out, "time,pid,process,provider,counter,tags,unit,value,min,max,count\r\n");
+    return sn_store_history(store, query, put_line, &call->out, err);
+}
+
+static bool wants_csv(const struct sn_rest_call *call)
+{
+    const char *format = sn_rest_text(call, "format");
+    return format ? strcmp(format, "csv") == 0 : sn_rest_prefers(call, "text/csv");
+}
+
+static void get_counters(struct sn_rest_call *call)
+{
+    struct sn_store_query query;
+    struct sn_store *store;
+    struct sonde_error err = {0};
+    if (!begin(call, &query, &store))
+        return;
+    query.pid = sn_rest_text(call, "pid") ? (uint32_t)sn_rest_number(call, "pid") : 0;
+    query.provider = sn_rest_text(call, "provider");
+    query.counter = sn_rest_text(call, "counter");
+    query.step_ns = (uint64_t)sn_rest_number(call, "step") * SN_NS_PER_SECOND;
+    int rc = wants_csv(call) ? answer_csv(call, store, &query, &err)
+                             : answer_json(call, store, &query, &err);
+    finish(call, rc, &err);
+}
+
+/* --- methods --- */
+
+static bool put_hit(void *user, const struct sn_store_hit *hit)
+{
+    struct sn_json *json = user;
+    sn_json_object(json, NULL);
+    sn_json_text(json, "recording", hit->recording_id);
+    sn_json_text(json, "process", hit->process);
+    put_time(json, "created", hit->created_utc_ns);
+    sn_json_text(json, "view", hit->view);
+    sn_json_text(json, "method", hit->method);
+    sn_json_text(json, "module", hit->module);
+    sn_json_u64(json, "self", hit->self);
+    sn_json_u64(json, "total", hit->total);
+    sn_json_u64(json, "all", hit->all);
+    sn_json_close(json);
+    return !json->out->failed;
+}
+
+static void get_methods(struct sn_rest_call *call)
+{
+    struct sn_store_query query;
+    struct sn_store *store;
+    struct sonde_error err = {0};
+    if (!begin(call, &query, &store))
+        return;
+    query.method = sn_rest_text(call, "method");
+    struct sn_json json = sn_json_to(&call->out);
+    sn_json_object(&json, NULL);
+    sn_json_array(&json, "methods");
+    int rc = sn_store_methods(store, &query, put_hit, &json, &err);
+    sn_json_close(&json);
+    sn_json_close(&json);
+    finish(call, rc, &err);
+}
+
+/* --- processes --- */
+
+static bool put_seen(void *user, const struct sn_store_seen *seen)
+{
+    struct sn_json *json = user;
+    sn_json_object(json, NULL);
+    sn_json_i64(json, "processId", seen->id);
+    sn_json_u64(json, "pid", seen->process.pid);
+    sn_json_text(json, "name", seen->process.name);
+    sn_json_text(json, "runtime", seen->process.runtime);
+    sn_json_text(json, "user", seen->process.user);
+    sn_json_text(json, "container", seen->process.container);
+    sn_json_text(json, "commandLine", seen->process.command_line);
+    put_time(json, "first", seen->first_utc_ns);
+    put_time(json, "last", seen->last_utc_ns);
+    sn_json_close(json);
+    return !json->out->failed;
+}
+
+static void get_processes(struct sn_rest_call *call)
+{
+    struct sn_store_query query;
+    struct sn_store *store;
+    struct sonde_error err = {0};
+    if (!begin(call, &query, &store))
+        return;
+    struct sn_json json = sn_json_to(&call->out);
+    sn_json_object(&json, NULL);
+    sn_json_array(&json, "processes");
+    int rc = sn_store_processes(store, &query, put_seen, &json, &err);
+    sn_json_close(&json);
+    sn_json_close(&json);
+    finish(call, rc, &err);
+}
+
+/* --- the table --- */
+
+#define PARAMETER_PROCESS                                                          \
+    {                                                                              \
+        .name = "process", .summary = "names of processes: a part, or a * pattern" \
+    }
+#define PARAMETER_FROM                                                                   \
+    {                                                                                    \
+        .name = "from", .kind = SN_PARAMETER_TIME, .summary = "nothing from before then" \
+    }
+#define PARAMETER_TO                                                                  \
+    {                                                                                 \
+        .name = "to", .kind = SN_PARAMETER_TIME, .summary = "nothing from after then" \
+    }
+#define PARAMETER_LIMIT(most, usual)                                                 \
+    {                                                                                \
+        .name = "limit", .kind = SN_PARAMETER_NUMBER, .summary = "how many at most", \
+        .standard = (usual), .min = 1, .max = (most)                                 \
+    }
+
+static const struct sn_parameter counters_parameters[] = {
+    {.name = "pid",
+     .kind = SN_PARAMETER_NUMBER,
+     .summary = "processes that had this pid",
+     .min = 1,
+     .max = INT32_MAX},
+    PARAMETER_PROCESS,
+    {.name = "provider", .summary = "names of EventSources and meters: a part, or a * pattern"},
+    {.name = "counter", .summary = "names of counters: a part, or a * pattern"},
+    PARAMETER_FROM,
+    PARAMETER_TO,
+    {.name = "step",
+     .kind = SN_PARAMETER_NUMBER,
+     .summary = "points are put together by steps of so many seconds; 0: as they are",
+     .standard = "0",
+     .min = 0,
+     .max = 7 * 24 * 3600},
+    PARAMETER_LIMIT(100000, "10000"),
+    {.name = "format",
+     .kind = SN_PARAMETER_WORD,
+     .summary = "instead of Accept",
+     .words = "json,csv"},
+    {.name = NULL},
+};
+
+static const struct sn_parameter methods_parameters[] = {
+    {.name = "method", .summary = "names of methods: a part, or a * pattern", .is_required = true},
+    PARAMETER_PROCESS,
+    PARAMETER_FROM,
+    PARAMETER_TO,
+    PARAMETER_LIMIT(10000, "100"),
+    {.name = NULL},
+};
+
+static const struct sn_parameter processes_parameters[] = {
+    PARAMETER_PROCESS, PARAMETER_FROM, PARAMETER_TO, PARAMETER_LIMIT(100000, "1000"),
+    {.name = NULL},
+};
+
+#define NOTHING_KEPT                                                                      \
+    {                                                                                     \
+        404, "application/problem+json", "Problem", "the controller runs without a store" \
+    }
+
+static const struct sn_response counters_responses[] = {
+    {200, "application/json,text/csv", "CounterHistory", "points by process and counter"},
+    NOTHING_KEPT,
+    {413, "application/problem+json", "Problem", "more than one answer can hold"},
+    {.status = 0},
+};
+
+static const struct sn_response methods_responses[] = {
+    {200, "application/json", "MethodHistory", "recordings that spent time there, most first"},
+    NOTHING_KEPT,
+    {413, "application/problem+json", "Problem", "more than one answer can hold"},
+    {.status = 0},
+};
+
+static const struct sn_response processes_responses[] = {
+    {200, "application/json", "ProcessHistory", "processes in the order of their coming"},
+    NOTHING_KEPT,
+    {413, "application/problem+json", "Problem", "more than one answer can hold"},
+    {.status = 0},
+};
+
+const struct sn_route sn_history_routes[] = {
+    {.method = "GET",
+     .path = "/api/v1/history/counters",
+     .resource = "history",
+     .scope = SN_SCOPE_METRICS,
+     .seat = SN_SEAT_STORE,
+     .parameters = counters_parameters,
+     .responses = counters_responses,
+     .summary = "what counters and metrics were, also of processes that have ended",
+     .handle = get_counters},
+    {.method = "GET",
+     .path = "/api/v1/history/methods",
+     .resource = "history",
+     .scope = SN_SCOPE_READ,
+     .seat = SN_SEAT_STORE,
+     .parameters = methods_parameters,
+     .responses = methods_responses,
+     .summary = "which recordings spent time in methods of that name",
+     .handle = get_methods},
+    {.method = "GET",
+     .path = "/api/v1/history/processes",
+     .resource = "history",
+     .scope = SN_SCOPE_READ,
+     .seat = SN_SEAT_STORE,
+     .parameters = processes_parameters,
+     .responses = processes_responses,
+     .summary = "the processes that the store knows",
+     .handle = get_processes},
+    {.method = NULL},
+};

@@ -1,0 +1,220 @@
+#include "daemon/journey.h"
+
+#include <stdlib.h>
+
+#include "base/clock.h"
+#include "base/own.h"
+#include "daemon/artefact.h"
+#include "daemon/daemon.h"
+#include "daemon/rest_reply.h"
+#include "daemon/roads.h"
+#include "daemon/router.h"
+#include "daemon/store_desk.h"
+#include "daemon/workers.h"
+#include "net/http_server.h"
+
+#define BODY_MAX (64u << 20)
+
+static struct sn_journey *journey_of(struct sn_rest_call *call)
+{
+    return (struct sn_journey *)(void *)call;
+}
+
+struct sn_journey *sn_journey_new(struct sn_router *router, struct sn_journey **list)
+{
+    struct sn_journey *journey = calloc(1, sizeof(*journey));
+    if (!journey)
+        return NULL;
+    journey->router = router;
+    journey->start_ns = sn_clock_monotonic_ns();
+    journey->call.status = 200;
+    journey->call.content_type = "application/json";
+    journey->call.out = sn_buf_with_limit(BODY_MAX);
+    journey->call.accept = "";
+    journey->call.base_url = "";
+    journey->slot = list;
+    journey->next = *list;
+    if (*list)
+        (*list)->slot = &journey->next;
+    *list = journey;
+    return journey;
+}
+
+void sn_journey_free(struct sn_journey *journey)
+{
+    *journey->slot = journey->next;
+    if (journey->next)
+        journey->next->slot = journey->slot;
+    if (journey->call.free_user && journey->call.user)
+        journey->call.free_user(journey->call.user);
+    json_decref(journey->call.body);
+    sn_artefact_release(journey->call.file);
+    sn_buf_done(&journey->call.out);
+    free(journey->path);
+    free(journey->query);
+    free(journey->accept);
+    free(journey->base_url);
+    free(journey);
+}
+
+/* --- the way back --- */
+
+/* In the HTTP thread. */
+static void arrive(void *user)
+{
+    struct sn_journey *journey = user;
+    struct sn_http_exchange *exchange =
+        sn_http_exchange_find(journey->call.daemon->http, journey->call.exchange_id);
+    if (exchange) {
+        sn_http_exchange_on_end(exchange, NULL, NULL);
+        sn_rest_reply(&journey->call, exchange);
+    }
+    sn_router_account(journey->router, journey);
+    journey->is_answered = true;
+    if (!journey->letter_count)
+        sn_journey_free(journey);
+}
+
+static void send_back(struct sn_journey *journey)
+{
+    atomic_store(&journey->is_finished, true);
+    if (atomic_load(&journey->seat) == SN_SEAT_HTTP)
+        arrive(journey);
+    else if (journey->call.daemon->http) /* otherwise nobody is there any more to be answered */
+        (void)sn_http_server_post(journey->call.daemon->http, arrive, journey);
+}
+
+/* --- in a seat --- */
+
+static bool post(struct sn_journey *journey, enum sn_seat seat, sn_task_fn *run)
+{
+    struct sn_daemon *daemon = journey->call.daemon;
+    switch (seat) {
+    case SN_SEAT_HTTP: return sn_http_server_post(daemon->http, run, journey);
+    case SN_SEAT_ROADS: return daemon->roads && sn_roads_post(daemon->roads, run, journey);
+    case SN_SEAT_STORE: return daemon->store && sn_store_desk_post(daemon->store, run, journey);
+    case SN_SEAT_WORKER: return sn_workers_post(daemon->workers, run, journey);
+    }
+    return false;
+}
+
+static void run_in_seat(void *user);
+
+/* From wherever it was. */
+static void go(struct sn_journey *journey)
+{
+    struct sn_rest_call *call = &journey->call;
+    enum sn_seat seat = (enum sn_seat)atomic_load(&journey->seat);
+    if (post(journey, seat, run_in_seat))
+        return;
+    if (seat == SN_SEAT_STORE && !call->daemon->store) {
+        sn_rest_problem(call, 404, "nothing is kept: this controller runs without a store");
+    } else {
+        sn_rest_header(call, "Retry-After", "1");
+        sn_rest_problem(call, 503, "too much waits to be done already; try again in a moment");
+    }
+    send_back(journey);
+}
+
+static void run_in_seat(void *user)
+{
+    struct sn_journey *journey = user;
+    struct sn_rest_call *call = &journey->call;
+    journey->is_inside = true;
+    journey->is_moving = false;
+    call->is_parked = false;
+    call->is_gone = atomic_load(&journey->is_left);
+    journey->handle(call);
+    journey->is_inside = false;
+    if (journey->is_moving)
+        go(journey);
+    else if (!call->is_parked)
+        send_back(journey);
+}
+
+void sn_rest_park(struct sn_rest_call *call, void (*gone)(struct sn_rest_call *call), void *user)
+{
+    call->is_parked = true;
+    call->gone = gone;
+    call->user = user;
+}
+
+void sn_rest_finish(struct sn_rest_call *call)
+{
+    struct sn_journey *journey = journey_of(call);
+    call->is_parked = false;
+    if (!journey->is_inside)
+        send_back(journey);
+}
+
+void sn_rest_move(struct sn_rest_call *call, enum sn_seat seat,
+                  void (*handle)(struct sn_rest_call *call))
+{
+    struct sn_journey *journey = journey_of(call);
+    journey->handle = handle;
+    journey->is_moving = true;
+    call->is_parked = false;
+    call->gone = NULL;
+    atomic_store(&journey->seat, (int)seat);
+    if (!journey->is_inside)
+        go(journey);
+}
+
+/* --- a client that leaves --- */
+
+static void news_are_back(void *user)
+{
+    struct sn_journey *journey = user;
+    journey->letter_count--;
+    if (journey->is_answered && !journey->letter_count)
+        sn_journey_free(journey);
+}
+
+/* In the seat where it was when its client left. If it has moved on, its next seat knows. */
+static void tell(struct sn_journey *journey, enum sn_seat seat)
+{
+    struct sn_rest_call *call = &journey->call;
+    if (atomic_load(&journey->is_finished) || atomic_load(&journey->seat) != (int)seat)
+        return;
+    call->is_gone = true;
+    if (call->is_parked && call->gone)
+        call->gone(call);
+}
+
+static void tell_in_roads(void *user)
+{
+    struct sn_journey *journey = user;
+    tell(journey, SN_SEAT_ROADS);
+    (void)sn_http_server_post(journey->call.daemon->http, news_are_back, journey);
+}
+
+static void tell_in_store(void *user)
+{
+    struct sn_journey *journey = user;
+    tell(journey, SN_SEAT_STORE);
+    (void)sn_http_server_post(journey->call.daemon->http, news_are_back, journey);
+}
+
+static void left(void *user)
+{
+    struct sn_journey *journey = user;
+    atomic_store(&journey->is_left, true);
+    enum sn_seat seat = (enum sn_seat)atomic_load(&journey->seat);
+    if (seat == SN_SEAT_HTTP)
+        tell(journey, seat);
+    else if (seat != SN_SEAT_WORKER &&
+             post(journey, seat, seat == SN_SEAT_ROADS ? tell_in_roads : tell_in_store))
+        journey->letter_count++;
+}
+
+void sn_journey_start(struct sn_journey *journey, struct sn_http_exchange *exchange)
+{
+    journey->call.exchange_id = sn_http_exchange_id(exchange);
+    journey->handle = journey->call.route->handle;
+    atomic_store(&journey->seat, (int)journey->call.route->seat);
+    sn_http_exchange_on_end(exchange, left, journey);
+    if (journey->call.route->seat == SN_SEAT_HTTP)
+        run_in_seat(journey);
+    else
+        go(journey);
+}

@@ -1,0 +1,43 @@
+/* A call's way through the threads: into the seat of its route, to other seats, and back with the
+ * answer; and what happens when its client leaves meanwhile. Made, answered and freed in the HTTP
+ * thread; between that it belongs to one seat at a time. */
+#ifndef SN_JOURNEY_H
+#define SN_JOURNEY_H
+
+#include <stdatomic.h>
+#include <stdbool.h>
+
+#include "daemon/rest_call.h"
+
+struct sn_http_exchange;
+
+struct sn_journey {
+    struct sn_rest_call call; /* first: the handler's part of it */
+    struct sn_router *router; /* borrows */
+    struct sn_journey *next;  /* of all that are under way */
+    struct sn_journey **slot;
+    void (*handle)(struct sn_rest_call *call); /* of the seat where it is */
+    _Atomic int seat;
+    _Atomic bool is_finished;
+    _Atomic bool is_left; /* its client has gone */
+    bool is_inside;       /* its handler runs */
+    bool is_moving;
+    bool is_answered;      /* the HTTP thread's */
+    unsigned letter_count; /* the HTTP thread's: news for its seat that are not back yet */
+    uint64_t start_ns;
+    char *path;  /* owns; values point into it */
+    char *query; /* owns; likewise */
+    char *accept;
+    char *base_url;
+    char target[256]; /* the path, for the audit log */
+    char peer[64];    /* likewise */
+};
+
+/* An empty one on `list`; NULL: no memory. */
+struct sn_journey *sn_journey_new(struct sn_router *router, struct sn_journey **list);
+void sn_journey_free(struct sn_journey *journey);
+
+/* Begins, when everything that is asked is in the call. The answer may be there when it returns. */
+void sn_journey_start(struct sn_journey *journey, struct sn_http_exchange *exchange);
+
+#endif

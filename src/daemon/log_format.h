@@ -1,0 +1,20 @@
+/* Messages that programs log, as dotnet-monitor writes them. */
+#ifndef SN_LOG_FORMAT_H
+#define SN_LOG_FORMAT_H
+
+struct sn_buf;
+struct sonde_log_message;
+
+enum sn_log_format {
+    SN_LOG_TEXT = 0, /* text/plain */
+    SN_LOG_NDJSON,   /* application/x-ndjson */
+    SN_LOG_JSON_SEQ, /* application/json-seq: a record separator before each */
+};
+
+/* "text/plain" and so on. */
+const char *sn_log_format_type(enum sn_log_format format);
+
+void sn_log_format_write(enum sn_log_format format, const struct sonde_log_message *message,
+                         struct sn_buf *to);
+
+#endif

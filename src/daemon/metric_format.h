@@ -1,0 +1,11 @@
+/* A point as dotnet-monitor's livemetrics tells it: one JSON record, or one for each quantile, in a
+ * JSON text sequence. */
+#ifndef SN_METRIC_FORMAT_H
+#define SN_METRIC_FORMAT_H
+
+struct sn_buf;
+struct sonde_point;
+
+void sn_metric_format_write(const struct sonde_point *point, struct sn_buf *to);
+
+#endif

@@ -1,0 +1,37 @@
+/* The table of operations, as those see it who keep it. Roads thread only. */
+#ifndef SN_OPERATION_TABLE_H
+#define SN_OPERATION_TABLE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "daemon/operation.h"
+
+struct sn_profile_graph;
+struct sn_topic;
+
+struct sn_operations {
+    struct sn_daemon *daemon;   /* borrows */
+    struct sn_operation *first; /* owns; oldest first */
+    char *spool;                /* owns */
+    int idle_fd;                /* owns: never readable; riders have one */
+    bool is_riding;
+    bool is_ending;
+    uint64_t end_ns; /* we do not wait longer */
+    uint64_t tell_ns;
+    void (*ended)(void *user);
+    void *user;
+    struct sn_topic *topic;          /* holds: recordings */
+    struct sn_profile_graph *graphs; /* owns: profile_resource.h */
+    _Atomic unsigned spool_count;    /* files in the spool that were converted for readers */
+};
+
+/* Gets it turned by the roads thread, the first time. */
+int sn_operation_table_ride(struct sn_operations *operations, struct sonde_error *err);
+
+void sn_operation_free(struct sn_operation *operation); /* is in no table any more */
+
+/* One has ended. */
+void sn_operation_table_ended(struct sn_operations *operations);
+
+#endif

@@ -1,0 +1,283 @@
+#include "daemon/recording_body.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "daemon/operation_kinds.h"
+#include "daemon/rest_call.h"
+#include "daemon/trace_settings.h"
+
+#define TEXT_MAX      4096u
+#define NAME_TEXT_MAX 80u
+
+enum shape {
+    TEXT,
+    FLAG,
+    WHOLE,  /* number without a fraction */
+    NUMBER, /* any */
+    TEXTS,  /* list of texts */
+    WHOLES, /* list of whole numbers */
+    PROCESS,
+    EVENT,
+};
+
+enum {
+    OF_TRACE = 1,
+    OF_RECORD = 2,
+    OF_BOTH = 3,
+};
+
+struct member {
+    const char *name;
+    enum shape shape;
+    unsigned kinds;
+    double min;
+    double max; /* of a list: how many */
+};
+
+static const struct member members[] = {
+    {"kind", TEXT, OF_BOTH, 1, 16},
+    {"name", TEXT, OF_BOTH, 1, NAME_TEXT_MAX},
+    {"enabled", FLAG, OF_BOTH, 0, 0},
+    {"process", PROCESS, OF_BOTH, 0, 0},
+    {"durationSeconds", NUMBER, OF_BOTH, 0.001, SN_RECORDING_DURATION_MAX},
+    {"maxBytes", WHOLE, OF_BOTH, 10000, 1e15},
+    {"profile", TEXT, OF_BOTH, 1, TEXT_MAX},
+    {"providers", TEXTS, OF_BOTH, 0, SN_TRACE_PROVIDERS_MAX},
+    {"clrEvents", TEXT, OF_BOTH, 1, TEXT_MAX},
+    {"clrEventLevel", TEXT, OF_BOTH, 1, 32},
+    {"events", TEXTS, OF_BOTH, 0, SN_TRACE_PROVIDERS_MAX},
+    {"excludeEvents", TEXTS, OF_BOTH, 0, SN_TRACE_PROVIDERS_MAX},
+    {"stacks", FLAG, OF_TRACE, 0, 0},
+    {"rundown", FLAG, OF_TRACE, 0, 0},
+    {"bufferMB", WHOLE, OF_TRACE, 1, 4096},
+    {"format", TEXT, OF_TRACE, 1, 16},
+    {"cpu", FLAG, OF_TRACE, 0, 0},
+    {"stoppingEvent", EVENT, OF_TRACE, 0, 0},
+    {"preset", TEXT, OF_RECORD, 1, 32},
+    {"way", TEXT, OF_RECORD, 1, 32},
+    {"frequency", WHOLE, OF_RECORD, 1, 10000},
+    {"offCpu", FLAG, OF_RECORD, 0, 0},
+    {"syscalls", FLAG, OF_RECORD, 0, 0},
+    {"pids", WHOLES, OF_RECORD, 0, 128},
+    {"names", TEXTS, OF_RECORD, 0, 128},
+    {"tracepoints", TEXTS, OF_RECORD, 0, 128},
+};
+
+static const struct member process_members[] = {
+    {"pid", WHOLE, OF_BOTH, 1, INT32_MAX},
+    {"name", TEXT, OF_BOTH, 1, 200},
+    {"uid", TEXT, OF_BOTH, 36, 36},
+};
+
+static const struct member event_members[] = {
+    {"provider", TEXT, OF_BOTH, 1, 512},
+    {"event", TEXT, OF_BOTH, 1, 512},
+    {"payload", TEXT, OF_BOTH, 1, TEXT_MAX},
+};
+
+static bool is_within(double value, const struct member *member)
+{
+    return value >= member->min && value <= member->max;
+}
+
+static bool check_text(struct sn_rest_call *call, const json_t *value, const struct member *member)
+{
+    size_t size = json_string_length(value);
+    if (!json_is_string(value))
+        sn_rest_invalid(call, member->name, "must be a text");
+    else if (!is_within((double)size, member) || strlen(json_string_value(value)) != size)
+        sn_rest_invalid(call, member->name, "must have %.0f to %.0f characters", member->min,
+                        member->max);
+    else
+        return true;
+    return false;
+}
+
+static bool check_number(struct sn_rest_call *call, const json_t *value,
+                         const struct member *member)
+{
+    if (member->shape == WHOLE ? !json_is_integer(value) : !json_is_number(value))
+        sn_rest_invalid(call, member->name, "must be a %snumber",
+                        member->shape == WHOLE ? "whole " : "");
+    else if (!is_within(json_number_value(value), member))
+        sn_rest_invalid(call, member->name, "must be %.15g to %.15g", member->min, member->max);
+    else
+        return true;
+    return false;
+}
+
+static bool check_list(struct sn_rest_call *call, const json_t *value, const struct member *member)
+{
+    static const struct member text = {.shape = TEXT, .min = 1, .max = TEXT_MAX};
+    static const struct member pid = {.shape = WHOLE, .min = 1, .max = INT32_MAX};
+    struct member inner = member->shape == TEXTS ? text : pid;
+    inner.name = member->name;
+    if (!json_is_array(value)) {
+        sn_rest_invalid(call, member->name, "must be a list");
+        return false;
+    }
+    if ((double)json_array_size(value) > member->max) {
+        sn_rest_invalid(call, member->name, "may have %.0f entries at most", member->max);
+        return false;
+    }
+    for (size_t i = 0; i < json_array_size(value); i++) {
+        const json_t *one = json_array_get(value, i);
+        if (!(inner.shape == TEXT ? check_text(call, one, &inner)
+                                  : check_number(call, one, &inner)))
+            return false;
+    }
+    return true;
+}
+
+static bool check_flat(struct sn_rest_call *call, const json_t *value, const struct member *member)
+{
+    switch (member->shape) {
+    case TEXT: return check_text(call, value, member);
+    case WHOLE:
+    case NUMBER: return check_number(call, value, member);
+    case TEXTS:
+    case WHOLES: return check_list(call, value, member);
+    default: break;
+    }
+    if (json_is_boolean(value))
+        return true;
+    sn_rest_invalid(call, member->name, "must be true or false");
+    return false;
+}
+
+static const struct member *find(const struct member *table, size_t count, const char *name)
+{
+    for (size_t i = 0; i < count; i++) {
+        if (strcmp(table[i].name, name) == 0)
+            return &table[i];
+    }
+    return NULL;
+}
+
+/* An object of texts and numbers within the body. */
+static bool check_inner(struct sn_rest_call *call, const json_t *value, const struct member *outer)
+{
+    const struct member *table = outer->shape == PROCESS ? process_members : event_members;
+    if (!json_is_object(value)) {
+        sn_rest_invalid(call, outer->name, "must be an object");
+        return false;
+    }
+    for (void *at = json_object_iter((json_t *)(uintptr_t)value); at;
+         at = json_object_iter_next((json_t *)(uintptr_t)value, at)) {
+        char path[96];
+        const char *name = json_object_iter_key(at);
+        const struct member *known = find(table, 3, name);
+        (void)snprintf(path, sizeof(path), "%s.%.40s", outer->name, name);
+        if (!known) {
+            sn_rest_invalid(call, path, "is not known");
+            return false;
+        }
+        struct member member = *known;
+        member.name = path;
+        if (!check_flat(call, json_object_iter_value(at), &member))
+            return false;
+    }
+    return true;
+}
+
+static bool check_member(struct sn_rest_call *call, const char *name, const json_t *value,
+                         unsigned kind)
+{
+    char shown[64];
+    const struct member *member = find(members, sizeof(members) / sizeof(*members), name);
+    (void)snprintf(shown, sizeof(shown), "%.60s", name);
+    if (!member)
+        sn_rest_invalid(call, shown, "is not known");
+    else if (!(member->kinds & kind))
+        sn_rest_invalid(call, shown, "has no meaning for this kind of recording");
+    else
+        return member->shape == PROCESS || member->shape == EVENT ? check_inner(call, value, member)
+                                                                  : check_flat(call, value, member);
+    return false;
+}
+
+static bool read_kind(struct sn_rest_call *call, unsigned *ret_kind)
+{
+    const json_t *value = json_object_get(call->body, "kind");
+    const char *kind = value ? json_string_value(value) : "trace";
+    *ret_kind = kind && strcmp(kind, "record") == 0 ? OF_RECORD : OF_TRACE;
+    if (kind && (*ret_kind == OF_RECORD || strcmp(kind, "trace") == 0))
+        return true;
+    sn_rest_invalid(call, "kind", "must be trace or record");
+    return false;
+}
+
+static bool is_object(struct sn_rest_call *call)
+{
+    if (json_is_object(call->body))
+        return true;
+    sn_rest_invalid(call, "body", "must be an object in JSON");
+    return false;
+}
+
+/* Of a trace: one there must be, by any of the three. Of the machine: none is everything. */
+static bool read_target(struct sn_rest_call *call, unsigned kind,
+                        struct sn_recording_body *ret_body)
+{
+    const json_t *process = json_object_get(call->body, "process");
+    const json_t *pid = json_object_get(process, "pid");
+    struct sn_operation_target *target = &ret_body->target;
+    if (pid) {
+        (void)snprintf(ret_body->pid, sizeof(ret_body->pid), "%" JSON_INTEGER_FORMAT,
+                       json_integer_value(pid));
+        target->pid = ret_body->pid;
+    }
+    target->name = json_string_value(json_object_get(process, "name"));
+    target->uid = json_string_value(json_object_get(process, "uid"));
+    bool is_chosen = target->pid || target->name || target->uid;
+    target->is_machine = kind == OF_RECORD && !is_chosen;
+    if (is_chosen || target->is_machine)
+        return true;
+    sn_rest_invalid(call, "process", "must say which, by pid, name or uid");
+    return false;
+}
+
+bool sn_recording_body_read(struct sn_rest_call *call, struct sn_recording_body *ret_body)
+{
+    unsigned kind;
+    *ret_body = (struct sn_recording_body){0};
+    if (!is_object(call) || !read_kind(call, &kind))
+        return false;
+    for (void *at = json_object_iter(call->body); at; at = json_object_iter_next(call->body, at)) {
+        if (!check_member(call, json_object_iter_key(at), json_object_iter_value(at), kind))
+            return false;
+    }
+    if (!read_target(call, kind, ret_body))
+        return false;
+    const json_t *duration = json_object_get(call->body, "durationSeconds");
+    ret_body->request = (struct sn_operation_request){
+        .kind = kind == OF_RECORD ? &sn_record_operation : &sn_trace_operation,
+        .owner = call->who.name,
+        .tags = json_string_value(json_object_get(call->body, "name")),
+        .file_name = json_string_value(json_object_get(call->body, "name")),
+        .settings = call->body,
+        .duration_ns = duration ? (uint64_t)(json_number_value(duration) * 1e9) : UINT64_MAX,
+        .is_disabled = json_is_false(json_object_get(call->body, "enabled")),
+        .is_recording = true,
+    };
+    return true;
+}
+
+bool sn_recording_body_enabled(struct sn_rest_call *call, bool *ret_enabled)
+{
+    const json_t *value = json_object_get(call->body, "enabled");
+    if (!is_object(call))
+        return false;
+    if (json_object_size(call->body) != 1 || !value) {
+        sn_rest_invalid(call, "enabled", "is the one member that can be changed");
+        return false;
+    }
+    if (!json_is_boolean(value)) {
+        sn_rest_invalid(call, "enabled", "must be true or false");
+        return false;
+    }
+    *ret_enabled = json_is_true(value);
+    return true;
+}

@@ -1,0 +1,207 @@
+/* The table of /api/v1/recordings. */
+#include "daemon/recording_routes.h"
+
+#include "daemon/route.h"
+
+#define FORMATS \
+    "nettrace,zip,speedscope,pprof,chrome,collapsed,html,ndjson,nettrace4,nettrace6,perfcollect"
+#define VIEWS "cpu,wall,wait,alloc,exceptions,contention,samples,thread-time"
+
+#define ID                                                                                       \
+    {                                                                                            \
+        .name = "id", .kind = SN_PARAMETER_GUID, .summary = "the recording", .is_required = true \
+    }
+#define PROCESS                                                                  \
+    {                                                                            \
+        .name = "process", .kind = SN_PARAMETER_TEXT,                            \
+        .summary = "of a recording of the machine: a pid, or a pattern of names" \
+    }
+#define NOT_FOUND                                                                \
+    {                                                                            \
+        404, "application/problem+json", "Problem", "there is no such recording" \
+    }
+#define INVALID                                                \
+    {                                                          \
+        400, "application/problem+json", "Problem",            \
+            "the body is not as it should be: `errors` names " \
+            "the member"                                       \
+    }
+
+static const struct sn_parameter id_only[] = {ID, {.name = NULL}};
+
+static const struct sn_parameter download_parameters[] = {
+    ID,
+    {.name = "format",
+     .kind = SN_PARAMETER_WORD,
+     .summary = "what to make of it; without one, the file as it is",
+     .words = FORMATS},
+    {.name = "view",
+     .kind = SN_PARAMETER_WORD,
+     .summary = "what a profile counts; CPU time, else wall time",
+     .words = VIEWS},
+    PROCESS,
+    {.name = NULL},
+};
+
+static const struct sn_parameter report_parameters[] = {
+    ID,
+    {.name = "sections", .kind = SN_PARAMETER_TEXT, .summary = "cpu,gc,...: those only"},
+    PROCESS,
+    {.name = NULL},
+};
+
+static const struct sn_parameter profile_parameters[] = {
+    ID,
+    {.name = "view",
+     .kind = SN_PARAMETER_WORD,
+     .summary = "what it counts",
+     .standard = "cpu",
+     .words = VIEWS},
+    {.name = "since",
+     .kind = SN_PARAMETER_NUMBER,
+     .summary = "the version that one has already: only what changed since comes",
+     .standard = "0",
+     .min = 0,
+     .max = INT64_MAX},
+    PROCESS,
+    {.name = NULL},
+};
+
+static const struct sn_response post_responses[] = {
+    {201, "application/json", "Recording",
+     "it is configured, and starts unless it was told not to"},
+    INVALID,
+    {404, "application/problem+json", "Problem", "there is no such process"},
+    {429, "application/problem+json", "Problem", "as many run as may"},
+    {.status = 0},
+};
+
+static const struct sn_response list_responses[] = {
+    {200, "application/json", "RecordingList", "newest first"},
+    {.status = 0},
+};
+
+static const struct sn_response one_responses[] = {
+    {200, "application/json", "Recording", "the recording, and how it fares"},
+    NOT_FOUND,
+    {.status = 0},
+};
+
+static const struct sn_response patch_responses[] = {
+    {200, "application/json", "Recording", "it starts, or stops"},
+    INVALID,
+    NOT_FOUND,
+    {409, "application/problem+json", "Problem", "it has ended: it cannot start again"},
+    {429, "application/problem+json", "Problem", "as many run as may"},
+    {.status = 0},
+};
+
+static const struct sn_response delete_responses[] = {
+    {204, "", NULL, "it is gone, with its file; who reads that reads on"},
+    NOT_FOUND,
+    {409, "application/problem+json", "Problem", "it runs: stop it first"},
+    {.status = 0},
+};
+
+static const struct sn_response download_responses[] = {
+    {200,
+     "application/octet-stream,application/zip,application/json,application/x-ndjson,text/plain,"
+     "text/html",
+     NULL, "the file, as it grows while the recording runs"},
+    NOT_FOUND,
+    {409, "application/problem+json", "Problem", "it has no data, or not yet"},
+    {429, "application/problem+json", "Problem", "too many are being converted"},
+    {.status = 0},
+};
+
+static const struct sn_response report_responses[] = {
+    {200, "application/json", NULL, "as `sonde report --json`"},
+    NOT_FOUND,
+    {409, "application/problem+json", "Problem", "it has no data, or not yet"},
+    {.status = 0},
+};
+
+static const struct sn_response profile_responses[] = {
+    {200, "application/json", "FlameGraph", "the call tree, or what changed of it"},
+    NOT_FOUND,
+    {409, "application/problem+json", "Problem", "it has no data, or not yet"},
+    {.status = 0},
+};
+
+#define RECORDING "/api/v1/recordings/{id}"
+
+const struct sn_route sn_recording_routes[] = {
+    {.method = "GET",
+     .path = "/api/v1/recordings",
+     .resource = "recordings",
+     .scope = SN_SCOPE_READ,
+     .seat = SN_SEAT_ROADS,
+     .responses = list_responses,
+     .summary = "recordings, those of earlier lives too",
+     .handle = sn_recordings_list},
+    {.method = "POST",
+     .path = "/api/v1/recordings",
+     .resource = "recordings",
+     .scope = SN_SCOPE_CONTROL,
+     .seat = SN_SEAT_ROADS,
+     .body_schema = "RecordingRequest",
+     .responses = post_responses,
+     .summary = "configures a recording, and starts it",
+     .handle = sn_recordings_post},
+    {.method = "GET",
+     .path = RECORDING,
+     .resource = "recordings",
+     .scope = SN_SCOPE_READ,
+     .seat = SN_SEAT_ROADS,
+     .parameters = id_only,
+     .responses = one_responses,
+     .summary = "one of them",
+     .handle = sn_recordings_get},
+    {.method = "PATCH",
+     .path = RECORDING,
+     .resource = "recordings",
+     .scope = SN_SCOPE_CONTROL,
+     .seat = SN_SEAT_ROADS,
+     .parameters = id_only,
+     .body_schema = "RecordingChange",
+     .responses = patch_responses,
+     .summary = "starts or stops it",
+     .handle = sn_recordings_patch},
+    {.method = "DELETE",
+     .path = RECORDING,
+     .resource = "recordings",
+     .scope = SN_SCOPE_CONTROL,
+     .seat = SN_SEAT_ROADS,
+     .parameters = id_only,
+     .responses = delete_responses,
+     .summary = "deletes it with its file",
+     .handle = sn_recordings_delete},
+    {.method = "GET",
+     .path = RECORDING "/download",
+     .resource = "recordings",
+     .scope = SN_SCOPE_READ,
+     .seat = SN_SEAT_ROADS,
+     .parameters = download_parameters,
+     .responses = download_responses,
+     .summary = "its file, or another format made of it",
+     .handle = sn_download_get},
+    {.method = "GET",
+     .path = RECORDING "/report",
+     .resource = "recordings",
+     .scope = SN_SCOPE_READ,
+     .seat = SN_SEAT_ROADS,
+     .parameters = report_parameters,
+     .responses = report_responses,
+     .summary = "what it says, by topic",
+     .handle = sn_download_report},
+    {.method = "GET",
+     .path = RECORDING "/profile",
+     .resource = "recordings",
+     .scope = SN_SCOPE_READ,
+     .seat = SN_SEAT_ROADS,
+     .parameters = profile_parameters,
+     .responses = profile_responses,
+     .summary = "a flame graph of it, also while it runs",
+     .handle = sn_profile_resource_get},
+    {.method = NULL},
+};

@@ -1,0 +1,318 @@
+#include "daemon/recording_store.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "base/buf.h"
+#include "base/json.h"
+#include "base/own.h"
+#include "daemon/artefact.h"
+#include "daemon/daemon.h"
+#include "daemon/operation_kinds.h"
+#include "daemon/operation_table.h"
+#include "daemon/recording_json.h"
+#include "daemon/recordings.h"
+#include "daemon/store_desk.h"
+#include "daemon/workers.h"
+#include "sonde/record.h"
+
+#define TEXTS       9u
+#define LOAD_MAX    1000u
+#define SUMMARY_MAX (64u << 10)
+
+/* One on its way between the threads, with its texts. */
+struct kept {
+    struct kept *next;
+    struct sn_daemon *daemon;
+    struct sn_store_recording recording;
+    char *texts[TEXTS]; /* owns */
+};
+
+static void free_kept(struct kept *kept)
+{
+    for (size_t i = 0; kept && i < TEXTS; i++)
+        free(kept->texts[i]);
+    free(kept);
+}
+
+static struct kept *copy(struct sn_daemon *daemon, const struct sn_store_recording *recording)
+{
+    const char *given[TEXTS] = {recording->id,        recording->kind,  recording->file,
+                                recording->file_name, recording->state, recording->settings,
+                                recording->summary,   recording->owner, recording->process};
+    struct kept *kept = calloc(1, sizeof(*kept));
+    for (size_t i = 0; kept && i < TEXTS; i++) {
+        kept->texts[i] = strdup(given[i] ? given[i] : "");
+        if (!kept->texts[i]) {
+            free_kept(kept);
+            return NULL;
+        }
+    }
+    if (!kept)
+        return NULL;
+    char *const *texts = kept->texts;
+    kept->daemon = daemon;
+    kept->recording = *recording;
+    kept->recording.id = texts[0];
+    kept->recording.kind = texts[1];
+    kept->recording.file = texts[2];
+    kept->recording.file_name = texts[3];
+    kept->recording.state = texts[4];
+    kept->recording.settings = texts[5];
+    kept->recording.summary = texts[6];
+    kept->recording.owner = texts[7];
+    kept->recording.process = texts[8];
+    return kept;
+}
+
+/* --- there --- */
+
+/* In the store's thread. What it cannot write now it writes later, or says so in /health. */
+static void put(void *user)
+{
+    struct kept *kept = user;
+    struct sn_store *store = sn_store_desk_store(kept->daemon->store);
+    struct sonde_error err = {0};
+    if (store)
+        (void)sn_store_recording_put(store, &kept->recording, &err);
+    free_kept(kept);
+}
+
+static void take_away(void *user)
+{
+    struct kept *kept = user;
+    struct sn_store *store = sn_store_desk_store(kept->daemon->store);
+    struct sonde_error err = {0};
+    if (store)
+        (void)sn_store_recording_delete(store, kept->recording.id, &err);
+    free_kept(kept);
+}
+
+static const char *base_name(const char *path)
+{
+    const char *slash = strrchr(path, '/');
+    return slash ? slash + 1 : path;
+}
+
+void sn_recording_store_put(struct sn_operation *operation)
+{
+    if (!operation->daemon->store || !operation->artefact)
+        return;
+    SN_AUTO(sn_free) char *settings = json_dumps(operation->settings, JSON_COMPACT);
+    SN_AUTO(sn_buf_done) struct sn_buf summary = sn_buf_with_limit(SUMMARY_MAX);
+    struct sn_json json = sn_json_to(&summary);
+    sn_recording_json_progress(&json, NULL, operation);
+    struct sn_store_recording recording = {
+        .id = operation->id,
+        .kind = operation->kind->name,
+        .file = base_name(sn_artefact_path(operation->artefact)),
+        .file_name = operation->file_name,
+        .state = sn_operation_state_name(operation->state),
+        .settings = settings ? settings : "{}",
+        .summary = sn_buf_string(&summary),
+        .owner = operation->owner,
+        .pid = operation->pid,
+        .process = operation->process_name,
+        .created_utc_ns = operation->created_utc_ns,
+        /* One that only waits does not run: it may be swept away as those that ended. */
+        .ended_utc_ns = operation->state == SN_OPERATION_CONFIGURED ? operation->created_utc_ns
+                                                                    : operation->ended_utc_ns,
+        .bytes = sn_artefact_size(operation->artefact),
+    };
+    struct kept *kept = copy(operation->daemon, &recording);
+    if (kept && !sn_store_desk_post(operation->daemon->store, put, kept))
+        free_kept(kept);
+}
+
+void sn_recording_store_delete(const struct sn_operation *operation)
+{
+    struct sn_store_recording recording = {.id = operation->id};
+    struct kept *kept = operation->daemon->store ? copy(operation->daemon, &recording) : NULL;
+    if (kept && !sn_store_desk_post(operation->daemon->store, take_away, kept))
+        free_kept(kept);
+}
+
+/* --- and back --- */
+
+static const struct sn_operation_kind *kind_of(const char *name)
+{
+    static const struct sn_operation_kind *const kinds[] = {&sn_trace_operation,
+                                                            &sn_record_operation};
+    for (size_t i = 0; i < sizeof(kinds) / sizeof(*kinds); i++) {
+        if (strcmp(kinds[i]->name, name) == 0)
+            return kinds[i];
+    }
+    return NULL;
+}
+
+/* What ran when the controller ended did not end well; what was only configured still can. */
+static enum sn_operation_state state_of(const char *name)
+{
+    static const enum sn_operation_state ended[] = {SN_OPERATION_CONFIGURED, SN_OPERATION_SUCCEEDED,
+                                                    SN_OPERATION_CANCELLED};
+    for (size_t i = 0; i < sizeof(ended) / sizeof(*ended); i++) {
+        if (strcmp(sn_operation_state_name(ended[i]), name) == 0)
+            return ended[i];
+    }
+    return SN_OPERATION_FAILED;
+}
+
+static void fill(struct sn_operation *operation, const struct sn_store_recording *from)
+{
+    (void)snprintf(operation->id, sizeof(operation->id), "%s", from->id);
+    (void)snprintf(operation->file_name, sizeof(operation->file_name), "%s", from->file_name);
+    (void)snprintf(operation->owner, sizeof(operation->owner), "%s", from->owner);
+    (void)snprintf(operation->process_name, sizeof(operation->process_name), "%s", from->process);
+    operation->pid = from->pid;
+    operation->state = state_of(from->state);
+    operation->created_utc_ns = from->created_utc_ns;
+    operation->ended_utc_ns = operation->state == SN_OPERATION_CONFIGURED ? 0 : from->ended_utc_ns;
+    operation->duration_ns = UINT64_MAX;
+    operation->deadline_ns = UINT64_MAX;
+    operation->is_recording = true;
+    operation->content_type = operation->kind->content_type;
+    operation->settings = json_loads(from->settings, JSON_REJECT_DUPLICATES, NULL);
+    if (!json_is_object(operation->settings)) {
+        json_decref(operation->settings);
+        operation->settings = json_object();
+    }
+    const char *name = json_string_value(json_object_get(operation->settings, "name"));
+    (void)snprintf(operation->tags, sizeof(operation->tags), "%s", name ? name : "");
+    const json_t *duration = json_object_get(operation->settings, "durationSeconds");
+    if (json_is_number(duration))
+        operation->duration_ns = (uint64_t)(json_number_value(duration) * 1e9);
+    json_t *summary = json_loads(from->summary, JSON_REJECT_DUPLICATES, NULL);
+    const char *message = json_string_value(json_object_get(summary, "message"));
+    (void)snprintf(operation->message, sizeof(operation->message), "%s", message ? message : "");
+    if (json_is_object(summary) && operation->state != SN_OPERATION_CONFIGURED)
+        operation->summary = json_dumps(summary, JSON_COMPACT);
+    json_decref(summary);
+}
+
+static struct sn_operation *remake(struct sn_daemon *daemon, const struct sn_store_recording *from)
+{
+    char path[4096];
+    struct sonde_error err = {0};
+    const struct sn_operation_kind *kind = kind_of(from->kind);
+    const struct sn_store *store = sn_store_desk_store(daemon->store);
+    struct sn_operation *operation = kind && store ? calloc(1, sizeof(*operation)) : NULL;
+    if (!operation)
+        return NULL;
+    operation->kind = kind;
+    operation->daemon = daemon;
+    fill(operation, from);
+    int size = snprintf(path, sizeof(path), "%s/%s", sn_store_files(store), base_name(from->file));
+    if (size < 0 || (size_t)size >= sizeof(path) ||
+        sn_artefact_new(path, true, &operation->artefact, &err) != SONDE_OK) {
+        sn_operation_free(operation);
+        return NULL;
+    }
+    if (operation->state != SN_OPERATION_CONFIGURED)
+        sn_artefact_end(operation->artefact, SONDE_OK, "");
+    return operation;
+}
+
+/* A recording of the machine that was cut off left its journal, which can be finished. */
+struct repair {
+    struct sn_artefact *artefact; /* owns a reference */
+    char journal[4096];
+    char archive[4096];
+};
+
+static void finish_journal(void *user)
+{
+    struct repair *repair = user;
+    struct sonde_error err = {0};
+    (void)sonde_journal_finish(repair->journal, repair->archive, &err);
+    sn_artefact_grown(repair->artefact);
+    sn_artefact_release(repair->artefact);
+    free(repair);
+}
+
+static void finish_old(const struct sn_operation *operation)
+{
+    struct stat status;
+    struct repair *repair = calloc(1, sizeof(*repair));
+    const char *path = sn_artefact_path(operation->artefact);
+    size_t size = strlen(path);
+    if (!repair || operation->kind != &sn_record_operation || size < 5 ||
+        size >= sizeof(repair->archive) || stat(path, &status) == 0) {
+        free(repair);
+        return;
+    }
+    memcpy(repair->archive, path, size);
+    memcpy(repair->journal, path, size - strlen(".zip"));
+    repair->artefact = sn_artefact_hold(operation->artefact);
+    if (stat(repair->journal, &status) == 0 && S_ISDIR(status.st_mode) &&
+        sn_workers_post(operation->daemon->workers, finish_journal, repair))
+        return;
+    sn_artefact_release(repair->artefact);
+    free(repair);
+}
+
+/* In the roads thread: before those of this life, as they are older. */
+static void restore(void *user)
+{
+    struct kept *kept = user;
+    struct sn_operation **at = kept ? &kept->daemon->operations->first : NULL;
+    while (kept) {
+        struct kept *next = kept->next;
+        struct sn_operation *known = sn_operation_find(kept->daemon, kept->recording.id);
+        struct sn_operation *operation = known ? NULL : remake(kept->daemon, &kept->recording);
+        if (operation) {
+            operation->next = *at;
+            *at = operation;
+            at = &operation->next;
+            finish_old(operation);
+        }
+        free_kept(kept);
+        kept = next;
+    }
+}
+
+struct loading {
+    struct sn_daemon *daemon;
+    struct kept *first;
+    struct kept **end;
+    size_t count;
+};
+
+static bool take_one(void *user, const struct sn_store_recording *recording)
+{
+    struct loading *loading = user;
+    struct kept *kept = copy(loading->daemon, recording);
+    if (!kept)
+        return false;
+    *loading->end = kept;
+    loading->end = &kept->next;
+    if (++loading->count > LOAD_MAX) {
+        struct kept *oldest = loading->first;
+        loading->first = oldest->next;
+        loading->count--;
+        free_kept(oldest);
+    }
+    return true;
+}
+
+/* In the store's thread. */
+static void load(void *user)
+{
+    struct sn_daemon *daemon = user;
+    struct sonde_error err = {0};
+    struct sn_store *store = sn_store_desk_store(daemon->store);
+    struct loading loading = {.daemon = daemon};
+    const struct sn_store_query query = {.to_ns = UINT64_MAX};
+    loading.end = &loading.first;
+    if (store)
+        (void)sn_store_recordings(store, &query, take_one, &loading, &err);
+    if (loading.first)
+        sn_operation_post_back(daemon, restore, loading.first);
+}
+
+void sn_recording_store_load(struct sn_daemon *daemon)
+{
+    if (daemon->store)
+        (void)sn_store_desk_post(daemon->store, load, daemon);
+}

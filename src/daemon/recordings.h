@@ -1,0 +1,22 @@
+/* Recordings of people: operations that are kept, under /api/v1/recordings. */
+#ifndef SN_RECORDINGS_H
+#define SN_RECORDINGS_H
+
+#include <stdint.h>
+
+struct sn_daemon;
+struct sn_operation;
+struct sn_operations;
+
+/* Before the roads thread runs: their topic. */
+void sn_recordings_open(struct sn_daemon *daemon, struct sn_operations *operations);
+
+/* In the roads thread, from the table of operations: one has changed its state, or goes. */
+void sn_recordings_changed(struct sn_operation *operation);
+void sn_recordings_gone(struct sn_operation *operation);
+
+/* From its rider: time to tell those who watch how recordings fare. Returns when next, by
+ * CLOCK_MONOTONIC. */
+uint64_t sn_recordings_tell(struct sn_daemon *daemon);
+
+#endif

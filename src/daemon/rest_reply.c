@@ -1,0 +1,155 @@
+#include "daemon/rest_reply.h"
+
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+#include "base/own.h"
+#include "daemon/artefact.h"
+#include "daemon/daemon.h"
+#include "daemon/rest_call.h"
+
+/* Nothing of ours is shown within a page of somebody else, taken for another type, or kept. */
+size_t sn_rest_reply_common(struct sn_http_header to[SN_REST_REPLY_COMMON])
+{
+    static const struct sn_http_header common[SN_REST_REPLY_COMMON] = {
+        {"Content-Security-Policy", "default-src 'none'; script-src 'self'; style-src 'self'; "
+                                    "connect-src 'self'; img-src 'self'; base-uri 'none'; "
+                                    "form-action 'none'; frame-ancestors 'none'"},
+        {"X-Content-Type-Options", "nosniff"},
+        {"X-Frame-Options", "DENY"},
+        {"Referrer-Policy", "no-referrer"},
+        {"Cache-Control", "no-store"},
+        {"Cross-Origin-Resource-Policy", "same-origin"},
+    };
+    memcpy(to, common, sizeof(common));
+    return SN_REST_REPLY_COMMON;
+}
+
+/* --- a file as it grows --- */
+
+/* Held by its exchange, and by each letter that is on its way to it. */
+struct follower {
+    _Atomic unsigned reference_count;
+    _Atomic bool is_wake_posted;
+    struct sn_http_server *http; /* borrows */
+    uint64_t exchange_id;
+    struct sn_artefact *file; /* owns a reference, until done */
+    uint64_t offset;
+};
+
+static void release(struct follower *follower)
+{
+    if (atomic_fetch_sub(&follower->reference_count, 1) == 1)
+        free(follower);
+}
+
+static void wake(void *user)
+{
+    struct follower *follower = user;
+    atomic_store(&follower->is_wake_posted, false);
+    struct sn_http_exchange *exchange =
+        sn_http_exchange_find(follower->http, follower->exchange_id);
+    if (exchange)
+        sn_http_exchange_wake(exchange);
+    release(follower);
+}
+
+/* From the thread that writes the file: one letter at a time. */
+static void has_changed(void *user)
+{
+    struct follower *follower = user;
+    if (atomic_exchange(&follower->is_wake_posted, true))
+        return;
+    (void)atomic_fetch_add(&follower->reference_count, 1);
+    if (sn_http_server_post(follower->http, wake, follower))
+        return;
+    atomic_store(&follower->is_wake_posted, false);
+    release(follower);
+}
+
+static ssize_t read_file(void *user, char *to, size_t size)
+{
+    struct follower *follower = user;
+    ssize_t got = sn_artefact_read(follower->file, follower->offset, to, size);
+    if (got == SN_ARTEFACT_END)
+        return SN_HTTP_END;
+    if (got < 0)
+        return SN_HTTP_ABORT;
+    follower->offset += (uint64_t)got;
+    return got;
+}
+
+/* Whoever makes the file learns by this that nobody follows it any more. */
+static void file_done(void *user, bool is_complete)
+{
+    struct follower *follower = user;
+    (void)is_complete;
+    (void)sn_artefact_follow(follower->file, NULL, follower);
+    sn_artefact_release(SN_TAKE(follower->file));
+    release(follower);
+}
+
+static uint64_t size_of(const struct sn_artefact *file)
+{
+    int status;
+    return sn_artefact_is_ended(file, &status) && status == SONDE_OK ? sn_artefact_size(file)
+                                                                     : UINT64_MAX;
+}
+
+static bool follow(struct sn_rest_call *call, struct sn_http_stream *ret_stream)
+{
+    struct follower *follower = calloc(1, sizeof(*follower));
+    if (!follower)
+        return false;
+    follower->reference_count = 1;
+    follower->http = call->daemon->http;
+    follower->exchange_id = call->exchange_id;
+    follower->file = SN_TAKE(call->file);
+    *ret_stream = (struct sn_http_stream){.read = read_file, .done = file_done, .user = follower};
+    ret_stream->size = size_of(follower->file);
+    (void)sn_artefact_follow(follower->file, has_changed, follower);
+    return true;
+}
+
+/* --- the answer --- */
+
+/* What the call says wins over what is common. */
+static size_t put_header(struct sn_http_header *headers, size_t count, const char *name,
+                         const char *value)
+{
+    for (size_t i = 0; i < count; i++) {
+        if (strcasecmp(headers[i].name, name) == 0) {
+            headers[i].value = value;
+            return count;
+        }
+    }
+    headers[count] = (struct sn_http_header){name, value};
+    return count + 1;
+}
+
+void sn_rest_reply(struct sn_rest_call *call, struct sn_http_exchange *exchange)
+{
+    struct sn_http_header headers[SN_REST_REPLY_COMMON + 1 + SN_REST_CALL_HEADERS_MAX];
+    struct sn_http_stream stream;
+    if (call->out.failed) {
+        call->out.failed = false;
+        sn_rest_problem(call, 503, "the answer is larger than may be; ask for less");
+    }
+    struct sn_http_reply reply = {.headers = headers};
+    if (call->file && follow(call, &stream))
+        reply.stream = &stream;
+    else if (call->file)
+        sn_rest_problem(call, 503, "no memory for the answer");
+    size_t count = sn_rest_reply_common(headers);
+    if (reply.stream || call->out.size)
+        count = put_header(headers, count, "Content-Type", call->content_type);
+    for (size_t i = 0; i < call->header_count; i++)
+        count = put_header(headers, count, call->headers[i].name, call->headers[i].value);
+    reply.status = call->status;
+    reply.header_count = count;
+    if (!reply.stream)
+        reply.body = &call->out;
+    sn_http_exchange_answer(exchange, &reply);
+}

@@ -1,0 +1,41 @@
+/* From a request to its handler: which route, whether the asker may, whether what was asked is
+ * sound; then the call goes on its journey. HTTP thread only. */
+#ifndef SN_ROUTER_H
+#define SN_ROUTER_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "daemon/route.h"
+#include "sonde/error.h"
+
+struct sn_daemon;
+struct sn_http_exchange;
+struct sn_journey;
+struct sn_router;
+
+int sn_router_new(struct sn_daemon *daemon, struct sn_router **ret_router, struct sonde_error *err);
+void sn_router_free(struct sn_router *router); /* calls that are under way are forgotten */
+
+/* The server's handler; `user` is the router. */
+void sn_router_handle(void *user, struct sn_http_exchange *exchange);
+
+/* No new calls from now on: 503. */
+void sn_router_close(struct sn_router *router);
+
+/* A call was answered: counted, and told to the audit log. */
+void sn_router_account(struct sn_router *router, const struct sn_journey *journey);
+
+/* What it has counted. */
+struct sn_router_numbers {
+    uint64_t answered[600]; /* by status */
+    uint64_t busy_ns;       /* from asking to answering, all together */
+    uint32_t open_count;    /* calls that are under way */
+};
+const struct sn_router_numbers *sn_router_numbers(const struct sn_router *router);
+
+/* Whether a resource was switched off. */
+bool sn_router_is_disabled(const struct sn_daemon *daemon, const char *resource);
+
+#endif

@@ -1,0 +1,309 @@
+#include "daemon/serve.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/buf.h"
+#include "base/clock.h"
+#include "base/err.h"
+#include "base/own.h"
+#include "daemon/access.h"
+#include "daemon/audit.h"
+#include "daemon/daemon.h"
+#include "daemon/exception_history.h"
+#include "daemon/exposure.h"
+#include "daemon/operation.h"
+#include "daemon/roads.h"
+#include "daemon/route.h"
+#include "daemon/router.h"
+#include "daemon/sight.h"
+#include "daemon/stack_taking.h"
+#include "daemon/state_topics.h"
+#include "daemon/store_desk.h"
+#include "daemon/topic.h"
+#include "daemon/workers.h"
+#include "net/http_server.h"
+
+#define WORKERS_MAX  8u
+#define WAITING_MAX  256u
+#define LINK_MAX     512u
+#define GOOD_BYE_NS  (20ull * SN_NS_PER_SECOND)
+#define INTERVAL_NS  SN_NS_PER_SECOND
+#define MONITOR_RATE (5ull * SN_NS_PER_SECOND)
+
+struct farewell {
+    struct sn_daemon *daemon;
+    bool is_over; /* the HTTP thread's */
+};
+
+struct serving {
+    struct sn_serve_options options; /* with the defaults filled in */
+    struct sn_daemon daemon;
+    struct sn_exposure exposure;
+    const char *urls[SN_PLACES_MAX]; /* borrow from the server */
+    const char *browser_url;         /* of the first address on TCP that serves everything; NULL */
+    struct farewell farewell;
+};
+
+/* --- the beginning --- */
+
+static bool is_resource(const char *name)
+{
+    for (const struct sn_route *const *table = sn_route_tables; *table; table++) {
+        for (const struct sn_route *route = *table; route->method; route++) {
+            if (strcmp(route->resource, name) == 0)
+                return true;
+        }
+    }
+    return false;
+}
+
+/* Each once, in the order of the tables. */
+static void list_resources(struct sn_buf *to)
+{
+    const char *before = "";
+    for (const struct sn_route *const *table = sn_route_tables; *table; table++) {
+        for (const struct sn_route *route = *table; route->method; route++) {
+            if (strcmp(route->resource, before) != 0 && !strstr(sn_buf_string(to), route->resource))
+                sn_buf_format(to, "%s%s", to->size ? ", " : "", route->resource);
+            before = route->resource;
+        }
+    }
+}
+
+/* A name that is nobody's would leave open what somebody wanted closed. */
+static int check_disabled(const struct sn_serve_options *options, struct sonde_error *err)
+{
+    for (size_t i = 0; i < options->disabled_count; i++) {
+        if (is_resource(options->disabled[i]))
+            continue;
+        SN_AUTO(sn_buf_done) struct sn_buf names = sn_buf_with_limit(1024);
+        list_resources(&names);
+        return sn_fail(err, SONDE_E_ARGUMENT, 0, "--disable: '%.40s' is none of %s",
+                       options->disabled[i], sn_buf_string(&names));
+    }
+    return SONDE_OK;
+}
+
+static int open_audit(struct sn_daemon *daemon, struct sonde_error *err)
+{
+    SN_AUTO(sn_free) char *path = NULL;
+    const struct sn_serve_options *options = daemon->options;
+    if (options->audit_path)
+        return sn_audit_open(options->audit_path, &daemon->audit, err);
+    if (!options->state_folder)
+        return SONDE_OK;
+    if (asprintf(&path, "%s/audit.log", options->state_folder) < 0)
+        return sn_fail(err, SONDE_E_NOMEM, 0, "no memory for a path");
+    return sn_audit_open(path, &daemon->audit, err);
+}
+
+static int start_parts(struct sn_daemon *daemon, struct sonde_error *err)
+{
+    int rc = sn_router_new(daemon, &daemon->router, err);
+    if (rc == SONDE_OK)
+        rc = sn_http_server_new(&daemon->options->limits, sn_router_handle, daemon->router,
+                                &daemon->http, err);
+    if (rc == SONDE_OK)
+        rc = sn_access_new(&daemon->options->access, &daemon->access, err);
+    if (rc == SONDE_OK)
+        rc = open_audit(daemon, err);
+    if (rc == SONDE_OK)
+        rc = sn_topics_new(daemon, &daemon->topics, err);
+    if (rc == SONDE_OK)
+        rc = sn_workers_new(WORKERS_MAX, WAITING_MAX, &daemon->workers, err);
+    if (rc == SONDE_OK)
+        rc = sn_sight_new(daemon, &daemon->sight, err);
+    if (rc == SONDE_OK)
+        rc = sn_state_topics_new(daemon, &daemon->state_topics, err);
+    if (rc == SONDE_OK)
+        rc = sn_stack_taking_new(&daemon->stack_taking, err);
+    return rc;
+}
+
+/* What has threads of its own, once we have our places. */
+static int start_threads(struct sn_daemon *daemon, struct sonde_error *err)
+{
+    int rc = daemon->options->no_store ? SONDE_OK : sn_store_desk_new(daemon, &daemon->store, err);
+    if (rc == SONDE_OK)
+        rc = sn_operations_new(daemon, &daemon->operations, err);
+    if (rc == SONDE_OK)
+        rc = sn_roads_new(daemon, &daemon->roads, err);
+    if (rc == SONDE_OK)
+        sn_operations_start(daemon);
+    return rc;
+}
+
+/* Before the threads that fill the store: who is refused a place must not have touched anything. */
+static int listen_everywhere(struct serving *serving, struct sonde_error *err)
+{
+    struct sn_daemon *daemon = &serving->daemon;
+    int rc = SONDE_OK;
+    for (size_t i = 0; i < serving->options.place_count && rc == SONDE_OK; i++) {
+        const struct sn_http_place *place = &serving->options.places[i];
+        rc = sn_http_server_listen(daemon->http, place, &serving->urls[i], err);
+        if (rc == SONDE_OK && place->address) {
+            const char *authority = strstr(serving->urls[i], "://");
+            rc = sn_access_allow_host(daemon->access, authority ? authority + 3 : "", err);
+            if (place->tag == SN_PLACE_API && !serving->browser_url)
+                serving->browser_url = serving->urls[i];
+        }
+    }
+    return rc;
+}
+
+static int say_ready(struct serving *serving, struct sonde_error *err)
+{
+    char code[48];
+    char link[LINK_MAX] = "";
+    const struct sn_serve_options *options = &serving->options;
+    if (serving->browser_url) {
+        int rc = sn_access_new_code(serving->daemon.access, code, err);
+        if (rc != SONDE_OK)
+            return rc;
+        (void)snprintf(link, sizeof(link), "%s%s/#code=%s", serving->browser_url, options->prefix,
+                       code);
+    }
+    if (options->ready)
+        options->ready(options->user, serving->urls, options->place_count, link);
+    return SONDE_OK;
+}
+
+/* --- serving --- */
+
+static int sooner(int a, int b)
+{
+    return a < 0 || (b >= 0 && b < a) ? b : a;
+}
+
+/* One round of the HTTP thread; *ret_ends when it is told to end. */
+static int turn(struct serving *serving, bool *ret_ends, struct sonde_error *err)
+{
+    struct sn_daemon *daemon = &serving->daemon;
+    struct pollfd polled[] = {{.fd = sn_http_server_fd(daemon->http), .events = POLLIN},
+                              {.fd = serving->options.signals, .events = POLLIN}};
+    int wait_ms = sooner(sn_http_server_wait_ms(daemon->http), sn_topics_wait_ms(daemon->topics));
+    wait_ms = sooner(wait_ms, sn_state_topics_wait_ms(daemon->state_topics));
+    int ready = poll(polled, 2, wait_ms);
+    if (ready < 0 && errno != EINTR)
+        return sn_fail_errno(err, "cannot wait for requests");
+    if (ready > 0 && polled[1].revents)
+        *ret_ends = true;
+    sn_topics_turn(daemon->topics);
+    sn_state_topics_turn(daemon->state_topics);
+    return sn_http_server_turn(daemon->http, err);
+}
+
+static int serve(struct serving *serving, struct sonde_error *err)
+{
+    bool ends = false;
+    int rc = SONDE_OK;
+    while (rc == SONDE_OK && !ends)
+        rc = turn(serving, &ends, err);
+    return rc;
+}
+
+/* --- the end --- */
+
+/* In the HTTP thread: nothing runs any more. */
+static void has_ended(void *user)
+{
+    *(bool *)user = true;
+}
+
+static void tell_ended(void *user)
+{
+    struct farewell *farewell = user;
+    (void)sn_http_server_post(farewell->daemon->http, has_ended, &farewell->is_over);
+}
+
+static void end_operations(void *user)
+{
+    struct farewell *farewell = user;
+    sn_operations_end(farewell->daemon, tell_ended, farewell);
+}
+
+/* What runs is stopped well, and who follows it gets the rest of it, for as long as that may take.
+ */
+static void say_farewell(struct serving *serving)
+{
+    struct sn_daemon *daemon = &serving->daemon;
+    struct farewell *farewell = &serving->farewell;
+    uint64_t deadline_ns = sn_clock_deadline(GOOD_BYE_NS);
+    farewell->daemon = daemon;
+    sn_router_close(daemon->router);
+    if (!daemon->roads || !sn_roads_post(daemon->roads, end_operations, farewell))
+        return;
+    while (!farewell->is_over && sn_clock_monotonic_ns() < deadline_ns) {
+        struct pollfd polled = {.fd = sn_http_server_fd(daemon->http), .events = POLLIN};
+        (void)poll(&polled, 1,
+                   sooner(sn_http_server_wait_ms(daemon->http), sn_clock_poll_ms(deadline_ns)));
+        if (sn_http_server_turn(daemon->http, NULL) != SONDE_OK)
+            return;
+    }
+}
+
+/* Threads first, those who are asked last; then nobody is there any more to be answered, and what
+ * is left of calls and topics goes. */
+static void free_parts(struct sn_daemon *daemon)
+{
+    sn_roads_stop(daemon->roads);
+    sn_workers_free(daemon->workers);
+    sn_store_desk_free(daemon->store);
+    daemon->store = NULL;
+    if (daemon->http)
+        (void)sn_http_server_turn(daemon->http, NULL); /* what the others have still posted */
+    sn_http_server_free(daemon->http);
+    daemon->http = NULL;
+    sn_operations_free(daemon->operations);
+    sn_roads_free(daemon->roads);
+    sn_sight_free(daemon->sight);
+    sn_router_free(daemon->router);
+    sn_stack_taking_free(daemon->stack_taking);
+    sn_state_topics_free(daemon->state_topics);
+    sn_topics_free(daemon->topics);
+    sn_access_free(daemon->access);
+    sn_audit_close(daemon->audit);
+}
+
+static void fill_in(struct sn_serve_options *options)
+{
+    if (!options->interval_ns)
+        options->interval_ns = options->is_dotnet_monitor ? MONITOR_RATE : INTERVAL_NS;
+    if (!options->prefix)
+        options->prefix = "";
+    options->access.prefix = options->prefix;
+    options->access.state_folder = options->state_folder;
+}
+
+int sn_serve(const struct sn_serve_options *options, struct sonde_error *err)
+{
+    struct serving serving = {.options = *options};
+    struct sn_daemon *daemon = &serving.daemon;
+    fill_in(&serving.options);
+    daemon->options = &serving.options;
+    daemon->start_ns = sn_clock_monotonic_ns();
+    int rc = check_disabled(&serving.options, err);
+    if (rc == SONDE_OK)
+        rc = sn_exposure_open(&serving.options, &serving.exposure, err);
+    if (rc == SONDE_OK)
+        rc = start_parts(daemon, err);
+    if (rc == SONDE_OK)
+        rc = listen_everywhere(&serving, err);
+    if (rc == SONDE_OK)
+        rc = start_threads(daemon, err);
+    if (rc == SONDE_OK)
+        rc = sn_exception_history_start(daemon, err);
+    if (rc == SONDE_OK)
+        rc = say_ready(&serving, err);
+    if (rc == SONDE_OK)
+        rc = serve(&serving, err);
+    if (rc == SONDE_OK)
+        say_farewell(&serving);
+    free_parts(daemon);
+    sn_exposure_done(&serving.exposure);
+    return rc;
+}

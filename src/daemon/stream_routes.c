@@ -1,0 +1,28 @@
+/* /api/v1/stream: what happens, as it happens, one stream of server-sent events for many topics. */
+#include "daemon/route.h"
+
+static const struct sn_parameter parameters[] = {
+    {.name = "topics",
+     .summary = "with commas: processes, counters, counters/PID, recordings, health, logs/PID, "
+                "events/PID?PROVIDER",
+     .is_required = true},
+    {.name = NULL},
+};
+
+static const struct sn_response responses[] = {
+    {200, "text/event-stream", NULL, "an event a message: its topic is the event's name"},
+    {.status = 0},
+};
+
+const struct sn_route sn_stream_routes[] = {
+    {.method = "GET",
+     .path = "/api/v1/stream",
+     .resource = "stream",
+     .scope = SN_SCOPE_METRICS,
+     .seat = SN_SEAT_HTTP,
+     .is_stream = true,
+     .parameters = parameters,
+     .responses = responses,
+     .summary = "live events of many topics"},
+    {.method = NULL},
+};

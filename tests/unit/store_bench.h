@@ -1,0 +1,174 @@
+/* A store in a folder of its own, and points for it. */
+#ifndef SN_TEST_STORE_BENCH_H
+#define SN_TEST_STORE_BENCH_H
+
+#include <ftw.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "check.h"
+#include "sink/store/store.h"
+
+#define BENCH_START_NS 1700000000000000000u
+#define BENCH_SECOND   1000000000u
+
+struct store_bench {
+    char folder[64];
+    struct sn_store *store;
+    uint64_t bytes_max;
+    uint64_t age_max_ns;
+};
+
+static inline int bench_remove_one(const char *path, const struct stat *facts, int kind,
+                                   struct FTW *where)
+{
+    (void)facts;
+    (void)kind;
+    (void)where;
+    return remove(path);
+}
+
+static inline void bench_open(struct store_bench *bench)
+{
+    const struct sn_store_options options = {
+        .folder = bench->folder, .bytes_max = bench->bytes_max, .age_max_ns = bench->age_max_ns};
+    struct sonde_error err = {0};
+    int rc = sn_store_open(&options, &bench->store, &err);
+    if (rc != SONDE_OK)
+        fail_msg("%s", err.text);
+}
+
+static inline int bench_begin(void **state)
+{
+    struct store_bench *bench = calloc(1, sizeof(*bench));
+    assert_non_null(bench);
+    const char *memory = access("/dev/shm", W_OK) == 0 ? "/dev/shm" : "/tmp"; /* syncs are dear */
+    (void)snprintf(bench->folder, sizeof(bench->folder), "%s/sonde-store-XXXXXX", memory);
+    assert_non_null(mkdtemp(bench->folder));
+    bench_open(bench);
+    *state = bench;
+    return 0;
+}
+
+static inline int bench_end(void **state)
+{
+    struct store_bench *bench = *state;
+    sn_store_close(bench->store);
+    (void)nftw(bench->folder, bench_remove_one, 16, FTW_DEPTH | FTW_PHYS);
+    free(bench);
+    return 0;
+}
+
+/* Begins again with nothing. */
+static inline void bench_empty(struct store_bench *bench)
+{
+    sn_store_close(bench->store);
+    bench->store = NULL;
+    (void)nftw(bench->folder, bench_remove_one, 16, FTW_DEPTH | FTW_PHYS);
+    bench_open(bench);
+}
+
+/* A life ends well and another begins. */
+static inline void bench_reopen(struct store_bench *bench)
+{
+    sn_store_close(bench->store);
+    bench->store = NULL;
+    bench_open(bench);
+}
+
+static inline int64_t bench_process(struct store_bench *bench, uint32_t pid, const char *name)
+{
+    const struct sn_store_process process = {.pid = pid,
+                                             .start_ticks = 1000 + pid,
+                                             .name = name,
+                                             .runtime = "10.0.1",
+                                             .user = "web",
+                                             .container = "",
+                                             .command_line = "dotnet shop.dll"};
+    int64_t id = 0;
+    struct sonde_error err = {0};
+    int rc = sn_store_process(bench->store, &process, &id, &err);
+    if (rc != SONDE_OK)
+        fail_msg("%s", err.text);
+    return id;
+}
+
+static inline struct sonde_point bench_point(const char *counter, uint64_t second, double value)
+{
+    return (struct sonde_point){.origin = SONDE_POINT_EVENT_COUNTER,
+                                .kind = SONDE_POINT_GAUGE,
+                                .provider = "System.Runtime",
+                                .version = "",
+                                .name = counter,
+                                .display_name = counter,
+                                .unit = "MB",
+                                .description = "",
+                                .tag_text = "",
+                                .utc_ns = BENCH_START_NS + second * BENCH_SECOND,
+                                .value = value,
+                                .rate = NAN,
+                                .total = NAN,
+                                .sum = NAN};
+}
+
+static inline void bench_put(struct store_bench *bench, int64_t process, const char *counter,
+                             uint64_t second, double value)
+{
+    struct sonde_point point = bench_point(counter, second, value);
+    struct sonde_error err = {0};
+    int rc = sn_store_point(bench->store, process, &point, &err);
+    if (rc != SONDE_OK)
+        fail_msg("%s", err.text);
+}
+
+static inline void bench_commit(struct store_bench *bench)
+{
+    struct sonde_error err = {0};
+    int rc = sn_store_commit(bench->store, &err);
+    if (rc != SONDE_OK)
+        fail_msg("%s", err.text);
+}
+
+/* What a question brought, as text: "name counter second=value ...". */
+struct bench_answer {
+    char text[8192];
+    size_t size;
+    size_t count;
+    double last;
+};
+
+static inline bool bench_take(void *user, const struct sn_store_sample *sample)
+{
+    struct bench_answer *answer = user;
+    answer->count++;
+    answer->last = sample->value;
+    if (answer->size < sizeof(answer->text) - 128)
+        answer->size += (size_t)snprintf(
+            answer->text + answer->size, sizeof(answer->text) - answer->size,
+            "%s%s.%s@%llu=%g(%g-%g)%llu", answer->size ? " " : "", sample->process, sample->counter,
+            (unsigned long long)((sample->utc_ns - BENCH_START_NS) / BENCH_SECOND), sample->value,
+            sample->min, sample->max, (unsigned long long)sample->count);
+    return true;
+}
+
+static inline struct bench_answer bench_ask(struct store_bench *bench, struct sn_store_query query)
+{
+    struct bench_answer answer = {.size = 0};
+    struct sonde_error err = {0};
+    int rc = sn_store_history(bench->store, &query, bench_take, &answer, &err);
+    if (rc != SONDE_OK)
+        fail_msg("%s", err.text);
+    return answer;
+}
+
+static inline struct sn_store_health bench_health(const struct store_bench *bench)
+{
+    struct sn_store_health health;
+    sn_store_health(bench->store, &health);
+    return health;
+}
+
+#endif
