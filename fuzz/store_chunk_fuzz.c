@@ -42,17 +42,17 @@ static void check_block(struct sn_store_packer *packer, const uint8_t *data, siz
 static void check_profile(struct sn_store_packer *packer, const uint8_t *data, size_t size)
 {
     SN_AUTO(sn_store_methods_read_done) struct sn_store_methods_read methods = {0};
-    SN_AUTO(sn_free) struct sn_store_profile_node *nodes = NULL;
-    size_t count = 0;
+    struct sn_store_nodes_read read = {0};
     if (sn_store_profile_decode_methods(packer, data, size, &methods, NULL) == SONDE_OK)
         for (size_t i = 0; i < methods.count; i++)
             if (strlen(methods.methods[i].name) > 4096 || strlen(methods.methods[i].module) > 4096)
                 abort();
-    if (sn_store_profile_decode_nodes(packer, data, size, 100, &nodes, &count, NULL) == SONDE_OK)
-        for (size_t i = 0; i < count; i++)
-            if ((i && nodes[i].parent >= i) ||
-                (nodes[i].method != UINT32_MAX && nodes[i].method >= 100))
+    if (sn_store_profile_decode_nodes(packer, data, size, 100, &read, NULL) == SONDE_OK)
+        for (size_t i = 0; i < read.count; i++)
+            if ((i && read.nodes[i].parent >= i) ||
+                (read.nodes[i].method != UINT32_MAX && read.nodes[i].method >= 100))
                 abort();
+    free(read.nodes);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);

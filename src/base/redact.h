@@ -22,4 +22,8 @@ size_t sn_redact_arguments(struct sn_buf *to, const char *arguments, size_t size
  * what they are. A secret that stands in a sentence by itself is not found: nobody could. */
 size_t sn_redact_text(struct sn_buf *to, const char *text, size_t size);
 
+/* The same, but only says where they are, in order: for who covers them in place. */
+size_t sn_redact_find(const char *text, size_t size,
+                      void (*found)(void *user, size_t at, size_t size), void *user);
+
 #endif

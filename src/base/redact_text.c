@@ -15,7 +15,9 @@
 #include "base/buf.h"
 #include "base/redact_words.h"
 
-#define NAME_MAX_SIZE 96u
+#define NAME_MAX_SIZE 96u /* longer ones are looked at in parts */
+#define TOKEN_START   16u
+#define WORD_MAX      16u  /* no word that speaks of a secret is longer */
 #define AHEAD_MAX     512u /* how far the end of a list's value is looked for */
 
 struct redaction {
@@ -24,6 +26,9 @@ struct redaction {
     const char *at;
     const char *end;
     size_t hidden;
+    const char *plain_end; /* up to here there is no word that speaks of a secret; or NULL */
+    void (*found)(void *user, size_t at, size_t size); /* instead of `to`; or NULL */
+    void *user;
 };
 
 static size_t left(const struct redaction *r)
@@ -54,7 +59,8 @@ static bool is_line_end(char c)
 /* Copies up to `until`. */
 static void copy(struct redaction *r, const char *until)
 {
-    sn_buf_append(r->to, r->at, (size_t)(until - r->at));
+    if (r->to)
+        sn_buf_append(r->to, r->at, (size_t)(until - r->at));
     r->at = until;
 }
 
@@ -63,21 +69,30 @@ static void hide(struct redaction *r, const char *until)
 {
     if (until == r->at)
         return;
-    sn_buf_text(r->to, SN_REDACT_HIDDEN);
+    if (r->to)
+        sn_buf_text(r->to, SN_REDACT_HIDDEN);
+    else if (r->found)
+        r->found(r->user, (size_t)(r->at - r->start), (size_t)(until - r->at));
     r->hidden++;
     r->at = until;
 }
 
 /* --- secrets that show what they are --- */
 
+static const char *end_of_token(const char *at, const char *end)
+{
+    while (at < end && (is_word(*at) || is_one_of(*at, "-.~+/=")))
+        at++;
+    return at;
+}
+
+/* Its beginning decides: what follows is looked at once, however many words it has. */
 static bool take_token(struct redaction *r)
 {
-    const char *end = r->at;
-    while (end < r->end && (is_word(*end) || is_one_of(*end, "-.~+/=")))
-        end++;
-    if (!sn_redact_words_is_token(r->at, (size_t)(end - r->at)))
+    const char *end = left(r) > TOKEN_START ? r->at + TOKEN_START : r->end;
+    if (!sn_redact_words_is_token(r->at, (size_t)(end_of_token(r->at, end) - r->at)))
         return false;
-    hide(r, end);
+    hide(r, end_of_token(r->at, r->end));
     return true;
 }
 
@@ -105,9 +120,7 @@ static bool take_scheme(struct redaction *r)
         size_t size = strlen(schemes[i]);
         if (left(r) <= size || strncasecmp(r->at, schemes[i], size) != 0)
             continue;
-        const char *end = r->at + size;
-        while (end < r->end && (is_word(*end) || is_one_of(*end, "-.~+/=")))
-            end++;
+        const char *end = end_of_token(r->at + size, r->end);
         if ((size_t)(end - r->at) < size + 8)
             return false;
         copy(r, r->at + size);
@@ -207,9 +220,8 @@ static const char *skip_blanks(const char *at, const char *end)
 static const char *end_of_quoted(const char *at, const char *end, char quote)
 {
     for (; at < end; at++) {
-        if (*at == '\\' && at + 1 < end)
-            at++;
-        else if (*at == quote && at + 1 < end && at[1] == quote)
+        bool is_pair = at + 1 < end && (*at == '\\' || (*at == quote && at[1] == quote));
+        if (is_pair)
             at++;
         else if (*at == quote)
             return at;
@@ -299,6 +311,20 @@ static bool find_separator(const struct redaction *r, const char *name_end, bool
     return is_option && at > name_end && at < r->end && *at != '-';
 }
 
+/* Whether a word in the name does. Names begin within others: each part is looked at once. */
+static bool speaks_of_secret(struct redaction *r, const char *name, const char *end)
+{
+    const char *from = name;
+    if (r->plain_end && r->plain_end > name + WORD_MAX)
+        from = r->plain_end - WORD_MAX;
+    if (from >= end)
+        return false;
+    if (sn_redact_words_end(from, (size_t)(end - from)))
+        return true;
+    r->plain_end = end;
+    return false;
+}
+
 /* A name and, if it speaks of a secret, its value. */
 static void take_name(struct redaction *r)
 {
@@ -308,7 +334,7 @@ static void take_name(struct redaction *r)
     const char *value;
     char separator;
     bool is_option = name > r->start && name[-1] == '-';
-    bool has_word = sn_redact_words_end(name, size) || is_header(name, size);
+    bool has_word = speaks_of_secret(r, name, end) || is_header(name, size);
     bool has_separator = find_separator(r, end, is_option && has_word, &value, &separator);
     if (has_separator && (has_word || (separator == '=' && is_short_secret(name, size)))) {
         copy(r, value);
@@ -321,9 +347,8 @@ static void take_name(struct redaction *r)
     copy(r, word > name ? word : name + 1);
 }
 
-size_t sn_redact_text(struct sn_buf *to, const char *text, size_t size)
+static size_t walk(struct redaction r)
 {
-    struct redaction r = {.to = to, .start = text, .at = text, .end = text + size};
     while (r.at < r.end) {
         bool is_start = r.at == r.start || !is_word(r.at[-1]);
         if (left(&r) > 3 && memcmp(r.at, "://", 3) == 0) {
@@ -339,4 +364,16 @@ size_t sn_redact_text(struct sn_buf *to, const char *text, size_t size)
         }
     }
     return r.hidden;
+}
+
+size_t sn_redact_text(struct sn_buf *to, const char *text, size_t size)
+{
+    return walk((struct redaction){.to = to, .start = text, .at = text, .end = text + size});
+}
+
+size_t sn_redact_find(const char *text, size_t size,
+                      void (*found)(void *user, size_t at, size_t size), void *user)
+{
+    return walk((struct redaction){
+        .start = text, .at = text, .end = text + size, .found = found, .user = user});
 }

@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -169,18 +170,23 @@ static void say_ready(void *user, const char *const *urls, size_t url_count, con
     }
 }
 
+/* Nobody is waited for: whoever expects that is told what happens instead. */
 static void say_port(const struct sn_monitor_settings *settings)
 {
+    const char *mode = sn_monitor_settings_get(settings, "DiagnosticPort:ConnectionMode");
     const char *port = sn_monitor_settings_get(settings, "DiagnosticPort:EndpointName");
     if (!port)
         port = sn_monitor_settings_get(settings, "DiagnosticPort");
-    if (!port || !*port)
+    if ((!port || !*port) && (!mode || strcasecmp(mode, "Listen") != 0))
         return;
-    (void)fputs("dotnet-monitor: nobody listens at the diagnostic port ", stderr);
-    sn_terminal_put(stderr, SN_STYLE_NONE, port);
+    (void)fputs("dotnet-monitor: nobody listens at a diagnostic port", stderr);
+    if (port && *port) {
+        (void)fputs(" such as ", stderr);
+        sn_terminal_put(stderr, SN_STYLE_NONE, port);
+    }
     (void)fputs(
         ": processes are found by their own ports instead, which all of them have. One that "
-        "was started with ',suspend' waits for ever: say ',nosuspend'\n",
+        "was started with ',suspend', or without ',nosuspend', waits for ever\n",
         stderr);
 }
 

@@ -228,9 +228,9 @@ static int open_named(const struct sn_remote_choice *choice, int stop_fd,
     if (rc == SONDE_OK)
         rc = new_remote(&options, &remote, err);
     explicit_bzero(key, sizeof(key));
-    if (rc == SONDE_OK)
+    if (remote)
         rc = greet(remote, err);
-    if (rc != SONDE_OK) {
+    if (rc != SONDE_OK || !remote) {
         sn_remote_close(remote);
         return rc;
     }
@@ -256,7 +256,8 @@ static struct sn_remote *open_local(int stop_fd)
                                                  .peer_uid = geteuid()};
         if (access(paths[i], W_OK) != 0)
             continue;
-        if (new_remote(&options, &remote, NULL) == SONDE_OK && greet(remote, NULL) == SONDE_OK)
+        if (new_remote(&options, &remote, NULL) == SONDE_OK && remote &&
+            greet(remote, NULL) == SONDE_OK)
             return remote;
         sn_remote_close(remote);
     }

@@ -25,7 +25,7 @@
 #define CHAIN_MAX  16u
 #define CHAIN_FILE "certificate.pem"
 #define KEY_FILE   "certificate-key.pem"
-#define DAY_S      86400
+#define DAY_S      86400l
 #define LIFE_S     (365 * DAY_S)
 #define EARLY_S    (7 * DAY_S)
 

@@ -10,6 +10,7 @@
 #include "base/buf.h"
 #include "base/err.h"
 #include "base/own.h"
+#include "base/redact.h"
 #include "daemon/artefact.h"
 #include "daemon/daemon.h"
 #include "daemon/operation_kinds.h"
@@ -60,7 +61,8 @@ struct job {
     struct sn_artefact *to;   /* owns a reference */
     struct sonde_profile *profile;
     struct sn_buf piece; /* what was not written yet */
-    char title[160];     /* and the beginning of its file's name */
+    bool hides_secrets;
+    char title[160]; /* and the beginning of its file's name */
     char view[24];
     char process[128];
 };
@@ -90,6 +92,12 @@ static int write_piece(void *user, const void *bytes, size_t size)
 {
     struct job *job = user;
     struct sonde_error err = {0};
+    SN_AUTO(sn_buf_done) struct sn_buf shown = sn_buf_with_limit(16u << 20);
+    if (job->hides_secrets) { /* lines of events; other formats have names and numbers only */
+        (void)sn_redact_text(&shown, bytes, size);
+        bytes = shown.bytes;
+        size = shown.size;
+    }
     if (job->piece.size + size > PIECE_BYTES) {
         int rc = flush(job);
         if (rc != SONDE_OK)
@@ -184,6 +192,7 @@ static int convert_whole(struct job *job, struct sonde_error *err)
 static void answer(struct sn_rest_call *call, const struct job *job)
 {
     call->file = sn_artefact_hold(job->to);
+    call->is_trace = job->format->way == BY_NETTRACE;
     call->content_type = job->format->content_type;
     sn_rest_header(call, "Content-Disposition", "attachment; filename=%s.%s", job->title,
                    job->format->extension);
@@ -286,6 +295,7 @@ void sn_download_get(struct sn_rest_call *call)
     }
     if (format->way == AS_IT_IS) {
         call->file = sn_artefact_hold(operation->artefact);
+        call->is_trace = !is_archive;
         call->content_type = format->content_type;
         sn_rest_header(call, "Content-Disposition", "attachment; filename=%s",
                        operation->file_name);
@@ -295,6 +305,7 @@ void sn_download_get(struct sn_rest_call *call)
     if (!job)
         return;
     job->format = format;
+    job->hides_secrets = format->way == BY_NDJSON && call->who.scope < SN_SCOPE_SECRETS;
     sn_rest_move(call, SN_SEAT_WORKER, convert);
 }
 
@@ -305,6 +316,15 @@ static int write_out(void *user, const void *bytes, size_t size)
     struct sn_buf *out = user;
     sn_buf_append(out, bytes, size);
     return out->failed ? SONDE_E_LIMIT : SONDE_OK;
+}
+
+/* Messages of exceptions are in it, and addresses. */
+static void hide_secrets(struct sn_buf *out)
+{
+    struct sn_buf shown = sn_buf_with_limit(out->limit);
+    (void)sn_redact_text(&shown, (const char *)out->bytes, out->size);
+    sn_buf_done(out);
+    *out = shown;
 }
 
 static void report(struct sn_rest_call *call)
@@ -322,6 +342,8 @@ static void report(struct sn_rest_call *call)
     if (rc < 0)
         sn_rest_failed(call, &err);
     sonde_report_free(read);
+    if (rc >= 0 && call->who.scope < SN_SCOPE_SECRETS)
+        hide_secrets(&call->out);
 }
 
 void sn_download_report(struct sn_rest_call *call)

@@ -153,16 +153,13 @@ static void dump(void *user)
     struct dumping *dumping = user;
     const struct sn_operation *operation = dumping->operation;
     sn_operation_post_back(operation->daemon, begun, dumping);
-    struct meeting *meeting = calloc(1, sizeof(*meeting));
-    int rc = meeting ? meet(operation, meeting, &dumping->err)
-                     : sn_fail(&dumping->err, SONDE_E_NOMEM, 0, "no memory for a dump");
+    struct meeting meeting = {.folder = ""};
+    int rc = meet(operation, &meeting, &dumping->err);
     if (rc == SONDE_OK)
-        rc = sonde_target_dump(operation->pid, dumping->type, meeting->there, 0, &dumping->err);
+        rc = sonde_target_dump(operation->pid, dumping->type, meeting.there, 0, &dumping->err);
     if (rc == SONDE_OK)
-        rc = bring_home(meeting, sn_artefact_path(operation->artefact), &dumping->err);
-    if (meeting)
-        part(meeting);
-    free(meeting);
+        rc = bring_home(&meeting, sn_artefact_path(operation->artefact), &dumping->err);
+    part(&meeting);
     dumping->status = rc;
     sn_operation_post_back(operation->daemon, ended, dumping);
 }

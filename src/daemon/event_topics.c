@@ -283,7 +283,7 @@ static void close_others(struct sn_event_topics *topics, char (*names)[SN_TOPIC_
 static void reconcile(void *user)
 {
     struct sn_daemon *daemon = user;
-    char(*names)[SN_TOPIC_NAME_SIZE] = calloc(2 * TAPS_MAX, sizeof(*names));
+    char(*names)[SN_TOPIC_NAME_SIZE] = calloc((size_t)2 * TAPS_MAX, sizeof(*names));
     if (!daemon->event_topics)
         daemon->event_topics = calloc(1, sizeof(*daemon->event_topics));
     if (names && daemon->event_topics) {

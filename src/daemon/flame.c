@@ -1,6 +1,7 @@
 #include "daemon/flame.h"
 
 #include <stdatomic.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -206,7 +207,7 @@ static bool prepare(struct making *making, const struct sn_flame *before)
     flame->total = sonde_profile_total(making->profile);
     flame->duration_ns = sonde_profile_duration_ns(making->profile);
     flame->lost_count = sonde_profile_lost_count(making->profile);
-    (void)strncpy(flame->unit, sonde_profile_unit(making->profile), sizeof(flame->unit) - 1);
+    (void)snprintf(flame->unit, sizeof(flame->unit), "%s", sonde_profile_unit(making->profile));
     flame->frames = calloc(FRAMES_MAX, sizeof(*flame->frames));
     flame->nodes = calloc(NODES_MAX, sizeof(*flame->nodes));
     making->frame_ids = sn_table_with_limit(FRAMES_MAX + 1);

@@ -29,6 +29,11 @@ bool sn_health_write(struct sn_daemon *daemon, struct sn_buf *to)
     sn_json_array(&json, "reasons");
     if (store.is_degraded)
         sn_json_text(&json, NULL, store.why);
+    if (store.set_aside[0]) { /* no reason to worry, but to know */
+        char text[160];
+        (void)snprintf(text, sizeof(text), "a damaged store was set aside as %s", store.set_aside);
+        sn_json_text(&json, NULL, text);
+    }
     if (is_lossy)
         sn_json_text(&json, NULL, "lines of the audit log could not be written");
     if (is_stuck)

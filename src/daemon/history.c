@@ -201,7 +201,7 @@ static bool put_hit(void *user, const struct sn_store_hit *hit)
     sn_json_object(json, NULL);
     sn_json_text(json, "recording", hit->recording_id);
     sn_json_text(json, "process", hit->process);
-    put_time(json, "created", hit->created_utc_ns);
+    put_time(json, "createdUtc", hit->created_utc_ns);
     sn_json_text(json, "view", hit->view);
     sn_json_text(json, "method", hit->method);
     sn_json_text(json, "module", hit->module);
@@ -242,8 +242,8 @@ static bool put_seen(void *user, const struct sn_store_seen *seen)
     sn_json_text(json, "user", seen->process.user);
     sn_json_text(json, "container", seen->process.container);
     sn_json_text(json, "commandLine", seen->process.command_line);
-    put_time(json, "first", seen->first_utc_ns);
-    put_time(json, "last", seen->last_utc_ns);
+    put_time(json, "firstUtc", seen->first_utc_ns);
+    put_time(json, "lastUtc", seen->last_utc_ns);
     sn_json_close(json);
     return !json->out->failed;
 }
@@ -300,7 +300,7 @@ static const struct sn_parameter counters_parameters[] = {
      .summary = "points are put together by steps of so many seconds; 0: as they are",
      .standard = "0",
      .min = 0,
-     .max = 7 * 24 * 3600},
+     .max = 604800}, /* a week */
     PARAMETER_LIMIT(100000, "10000"),
     {.name = "format",
      .kind = SN_PARAMETER_WORD,

@@ -59,6 +59,15 @@ void sn_journey_free(struct sn_journey *journey)
 
 /* --- the way back --- */
 
+/* In the HTTP thread. Nobody may come back to it: no news that are under way to its seat, and not
+ * its exchange, which is out of sight some time before it says that its client has gone. */
+static void free_if_over(struct sn_journey *journey)
+{
+    bool is_let_go = journey->is_replied || atomic_load(&journey->is_left);
+    if (journey->is_answered && is_let_go && !journey->letter_count)
+        sn_journey_free(journey);
+}
+
 /* In the HTTP thread. */
 static void arrive(void *user)
 {
@@ -68,11 +77,11 @@ static void arrive(void *user)
     if (exchange) {
         sn_http_exchange_on_end(exchange, NULL, NULL);
         sn_rest_reply(&journey->call, exchange);
+        journey->is_replied = true;
     }
     sn_router_account(journey->router, journey);
     journey->is_answered = true;
-    if (!journey->letter_count)
-        sn_journey_free(journey);
+    free_if_over(journey);
 }
 
 static void send_back(struct sn_journey *journey)
@@ -166,8 +175,7 @@ static void news_are_back(void *user)
 {
     struct sn_journey *journey = user;
     journey->letter_count--;
-    if (journey->is_answered && !journey->letter_count)
-        sn_journey_free(journey);
+    free_if_over(journey);
 }
 
 /* In the seat where it was when its client left. If it has moved on, its next seat knows. */
@@ -199,6 +207,10 @@ static void left(void *user)
 {
     struct sn_journey *journey = user;
     atomic_store(&journey->is_left, true);
+    if (journey->is_answered) {
+        free_if_over(journey);
+        return;
+    }
     enum sn_seat seat = (enum sn_seat)atomic_load(&journey->seat);
     if (seat == SN_SEAT_HTTP)
         tell(journey, seat);

@@ -22,7 +22,8 @@ struct sn_journey {
     _Atomic bool is_left; /* its client has gone */
     bool is_inside;       /* its handler runs */
     bool is_moving;
-    bool is_answered;      /* the HTTP thread's */
+    bool is_answered;      /* the HTTP thread's: its way is over */
+    bool is_replied;       /* the HTTP thread's: its exchange has the answer, and forgets it */
     unsigned letter_count; /* the HTTP thread's: news for its seat that are not back yet */
     uint64_t start_ns;
     char *path;  /* owns; values point into it */

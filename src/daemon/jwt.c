@@ -262,7 +262,7 @@ int sn_jwt_verify(const struct sn_jwt_verifier *verifier, const char *token, siz
     if (rc == SONDE_OK)
         rc = read_header(verifier, &parts, &algorithm, err);
     if (rc == SONDE_OK)
-        rc = check_signature(verifier, &parts, algorithm, err);
+        rc = algorithm ? check_signature(verifier, &parts, algorithm, err) : SONDE_E_UNSUPPORTED;
     if (rc == SONDE_OK) /* what is not signed is not looked at */
         rc = check_claims(verifier, &parts, now_s, err);
     return rc;

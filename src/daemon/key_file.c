@@ -18,12 +18,13 @@
 #include "daemon/state_folder.h"
 #include "net/tls.h"
 
-#define KEYS       "keys"
-#define TOKEN      "key"
-#define TITLE      "# sonde keys: id name scope sha256 created expires\n"
-#define FILE_LIMIT (SN_KEY_COUNT_MAX * 256u)
-#define ID_BYTES   4u
-#define LINE_PARTS 6u
+#define KEYS        "keys"
+#define TOKEN       "key"
+#define TITLE       "# sonde keys: id name scope sha256 created expires\n"
+#define FILE_LIMIT  ((size_t)SN_KEY_COUNT_MAX * 256)
+#define HASH_DIGITS ((size_t)2 * SN_HASH_SIZE)
+#define ID_BYTES    4u
+#define LINE_PARTS  6u
 
 void sn_key_list_done(struct sn_key_list *list)
 {
@@ -42,7 +43,7 @@ static bool is_name(const char *text)
 
 static bool read_hash(const char *text, uint8_t to[SN_HASH_SIZE])
 {
-    if (strlen(text) != 2 * SN_HASH_SIZE || strspn(text, "0123456789abcdef") != 2 * SN_HASH_SIZE)
+    if (strlen(text) != HASH_DIGITS || strspn(text, "0123456789abcdef") != HASH_DIGITS)
         return false;
     for (size_t i = 0; i < SN_HASH_SIZE; i++) {
         const char pair[3] = {text[2 * i], text[2 * i + 1], '\0'};
@@ -240,6 +241,8 @@ static int append(struct sn_key_list *list, const struct sn_key *key, struct son
 
 static void take_out(struct sn_key_list *list, const struct sn_key *key)
 {
+    if (!list->keys)
+        return;
     size_t at = (size_t)(key - list->keys);
     memmove(&list->keys[at], &list->keys[at + 1], (list->count - at - 1) * sizeof(*list->keys));
     list->count--;

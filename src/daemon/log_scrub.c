@@ -11,7 +11,8 @@
 
 #define MEMORY_MAX (8u << 20)
 #define TEXT_MAX   (4u << 20)
-#define SHORT_MAX  3u /* a secret as short stands in a text by chance */
+#define FOUND_MAX  64u /* a text with more secrets is nothing but secrets */
+#define SHORT_MAX  3u  /* a secret as short stands in a text by chance */
 
 void sn_log_scrub_done(struct sn_log_scrub *scrub)
 {
@@ -52,9 +53,12 @@ static const char *scrub_text(struct sn_log_scrub *scrub, const char *text,
     SN_AUTO(sn_buf_done) struct sn_buf known = sn_buf_with_limit(TEXT_MAX);
     SN_AUTO(sn_buf_done) struct sn_buf out = sn_buf_with_limit(TEXT_MAX);
     size_t size = 0;
+    unsigned count = 0;
     if (!text || !*text)
         return text;
     for (const char *at = text; *at;) {
+        if (++count > FOUND_MAX)
+            return SN_REDACT_HIDDEN;
         const char *found = find_value(at, message->values, message->value_count, &size);
         sn_buf_append(&known, at, found ? (size_t)(found - at) : strlen(at));
         if (!found)

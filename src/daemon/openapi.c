@@ -220,7 +220,7 @@ static void put_id(struct sn_json *json, const struct sn_route *route)
     for (const char *at = route->path; *at && used + 1 < sizeof(id); at++) {
         if (isalnum((unsigned char)*at))
             id[used++] = *at;
-        else if (id[used - 1] != '_')
+        else if (used && id[used - 1] != '_')
             id[used++] = '_';
     }
     while (used && id[used - 1] == '_')

@@ -116,7 +116,9 @@ static void copy_safe(char *to, size_t size, const char *from)
         bool is_safe = (*from >= 'a' && *from <= 'z') || (*from >= 'A' && *from <= 'Z') ||
                        (*from >= '0' && *from <= '9') || strchr("-_", *from) ||
                        (*from == '.' && at);
-        to[at++] = is_safe ? *from : '_';
+        to[at++] = '_';
+        if (is_safe)
+            to[at - 1] = *from;
     }
     to[at] = 0;
 }
@@ -331,7 +333,7 @@ int sn_operation_new(struct sn_daemon *daemon, const struct sn_operation_request
         rc = check_limit(operations, request->kind, request->is_recording, request->pid, err);
     if (rc == SONDE_OK)
         rc = make(daemon, request, &operation, err);
-    if (rc != SONDE_OK)
+    if (rc != SONDE_OK || !operation)
         return rc;
     forget_old(operations);
     append(operations, operation);
@@ -481,7 +483,7 @@ static bool start_saving(struct sn_operation *operation)
 void sn_operation_post_back(struct sn_daemon *daemon, sn_task_fn *run, void *user)
 {
     enum { TRIES_MAX = 3000 };
-    const struct timespec pause = {.tv_nsec = 10 * SN_NS_PER_MS};
+    const struct timespec pause = {.tv_nsec = 10L * SN_NS_PER_MS};
     for (unsigned i = 0; i < TRIES_MAX && !sn_roads_post(daemon->roads, run, user); i++)
         (void)nanosleep(&pause, NULL);
 }

@@ -196,5 +196,6 @@ void sn_operation_answer(struct sn_rest_call *call, struct sn_operation *operati
     call->status = 200;
     call->content_type = operation->content_type;
     call->file = sn_artefact_hold(operation->artefact);
+    call->is_trace = strcmp(operation->kind->name, "trace") == 0;
     sn_rest_header(call, "Content-Disposition", "attachment; filename=%s", operation->file_name);
 }

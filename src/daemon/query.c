@@ -152,14 +152,13 @@ static bool read_tail(const char *tail, uint64_t *ret_fraction_ns, int64_t *ret_
     *ret_offset = 0;
     if (strcmp(tail, "Z") == 0 || strcmp(tail, "z") == 0)
         return true;
-    int hours;
-    int minutes;
-    int used = 0;
-    if ((*tail != '+' && *tail != '-') ||
-        sscanf(tail + 1, "%2d:%2d%n", &hours, &minutes, &used) != 2 || used != 5 || tail[6])
+    if ((*tail != '+' && *tail != '-') || strlen(tail) != 6 || tail[3] != ':' ||
+        strspn(tail + 1, "0123456789") != 2 || strspn(tail + 4, "0123456789") != 2)
         return false;
-    *ret_offset = (*tail == '-' ? -60 : 60) * (int64_t)(hours * 60 + minutes);
-    return hours >= 0 && hours < 24 && minutes >= 0 && minutes < 60;
+    int64_t hours = (tail[1] - '0') * 10 + (tail[2] - '0');
+    int64_t minutes = (tail[4] - '0') * 10 + (tail[5] - '0');
+    *ret_offset = (*tail == '-' ? -60 : 60) * (hours * 60 + minutes);
+    return hours < 24 && minutes < 60;
 }
 
 bool sn_query_time(const char *text, uint64_t *ret_utc_ns)
@@ -215,7 +214,7 @@ bool sn_query_decode(char *text)
     char *to = text;
     for (const char *at = text; *at; at++) {
         if (*at != '%') {
-            *to++ = *at == '+' ? ' ' : *at;
+            *to++ = (char)(*at == '+' ? ' ' : *at);
             continue;
         }
         int high = digit_of(at[1]);

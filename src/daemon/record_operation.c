@@ -158,7 +158,7 @@ static int read_scope(struct run *run, struct sonde_error *err)
 static int read_settings(struct run *run, struct sonde_error *err)
 {
     const json_t *settings = run->operation->settings;
-    const struct preset *preset = NULL;
+    const struct preset *preset = &presets[0];
     struct sonde_record_options *options = &run->options;
     options->size = sizeof(*options);
     options->output = sn_artefact_path(run->operation->artefact);
@@ -185,7 +185,7 @@ static int check(const json_t *settings, struct sonde_error *err)
 {
     int way;
     uint32_t frequency;
-    const struct preset *preset = NULL;
+    const struct preset *preset = &presets[0];
     struct sonde_provider_set *set = NULL;
     int rc = read_preset(settings, &preset, err);
     if (rc == SONDE_OK)

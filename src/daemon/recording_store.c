@@ -12,7 +12,6 @@
 #include "daemon/daemon.h"
 #include "daemon/operation_kinds.h"
 #include "daemon/operation_table.h"
-#include "daemon/recording_json.h"
 #include "daemon/recordings.h"
 #include "daemon/store_desk.h"
 #include "daemon/workers.h"
@@ -96,14 +95,24 @@ static const char *base_name(const char *path)
     return slash ? slash + 1 : path;
 }
 
+/* How it fared, and what is to be known of it. */
+static void write_summary(struct sn_operation *operation, struct sn_buf *to)
+{
+    struct sn_json json = sn_json_to(to);
+    sn_json_object(&json, NULL);
+    if (operation->kind->progress)
+        operation->kind->progress(operation, &json);
+    sn_json_text(&json, "message", operation->message);
+    sn_json_close(&json);
+}
+
 void sn_recording_store_put(struct sn_operation *operation)
 {
     if (!operation->daemon->store || !operation->artefact)
         return;
     SN_AUTO(sn_free) char *settings = json_dumps(operation->settings, JSON_COMPACT);
     SN_AUTO(sn_buf_done) struct sn_buf summary = sn_buf_with_limit(SUMMARY_MAX);
-    struct sn_json json = sn_json_to(&summary);
-    sn_recording_json_progress(&json, NULL, operation);
+    write_summary(operation, &summary);
     struct sn_store_recording recording = {
         .id = operation->id,
         .kind = operation->kind->name,
@@ -138,13 +147,9 @@ void sn_recording_store_delete(const struct sn_operation *operation)
 
 static const struct sn_operation_kind *kind_of(const char *name)
 {
-    static const struct sn_operation_kind *const kinds[] = {&sn_trace_operation,
-                                                            &sn_record_operation};
-    for (size_t i = 0; i < sizeof(kinds) / sizeof(*kinds); i++) {
-        if (strcmp(kinds[i]->name, name) == 0)
-            return kinds[i];
-    }
-    return NULL;
+    if (strcmp(name, sn_trace_operation.name) == 0)
+        return &sn_trace_operation;
+    return strcmp(name, sn_record_operation.name) == 0 ? &sn_record_operation : NULL;
 }
 
 /* What ran when the controller ended did not end well; what was only configured still can. */
@@ -186,6 +191,7 @@ static void fill(struct sn_operation *operation, const struct sn_store_recording
     json_t *summary = json_loads(from->summary, JSON_REJECT_DUPLICATES, NULL);
     const char *message = json_string_value(json_object_get(summary, "message"));
     (void)snprintf(operation->message, sizeof(operation->message), "%s", message ? message : "");
+    (void)json_object_del(summary, "message"); /* it is no progress */
     if (json_is_object(summary) && operation->state != SN_OPERATION_CONFIGURED)
         operation->summary = json_dumps(summary, JSON_COMPACT);
     json_decref(summary);

@@ -40,6 +40,7 @@ struct sn_rest_call {
     const char *content_type; /* static text; application/json unless told */
     struct sn_buf out;        /* the body, unless ... */
     struct sn_artefact *file; /* ... it is this file, as it grows; owns a reference */
+    bool is_trace;            /* a raw one: secrets in it are covered for who may not see them */
     struct {
         const char *name; /* static text */
         char value[512];

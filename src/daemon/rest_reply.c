@@ -9,6 +9,7 @@
 #include "daemon/artefact.h"
 #include "daemon/daemon.h"
 #include "daemon/rest_call.h"
+#include "daemon/trace_cover.h"
 
 /* Nothing of ours is shown within a page of somebody else, taken for another type, or kept. */
 size_t sn_rest_reply_common(struct sn_http_header to[SN_REST_REPLY_COMMON])
@@ -37,6 +38,7 @@ struct follower {
     uint64_t exchange_id;
     struct sn_artefact *file; /* owns a reference, until done */
     uint64_t offset;
+    bool is_covered; /* its reader may not see secrets */
 };
 
 static void release(struct follower *follower)
@@ -77,6 +79,12 @@ static ssize_t read_file(void *user, char *to, size_t size)
         return SN_HTTP_END;
     if (got < 0)
         return SN_HTTP_ABORT;
+    if (follower->is_covered) {
+        int status;
+        bool is_end = sn_artefact_is_ended(follower->file, &status) &&
+                      follower->offset + (uint64_t)got == sn_artefact_size(follower->file);
+        got = (ssize_t)sn_trace_cover(to, (size_t)got, size, is_end);
+    }
     follower->offset += (uint64_t)got;
     return got;
 }
@@ -107,6 +115,7 @@ static bool follow(struct sn_rest_call *call, struct sn_http_stream *ret_stream)
     follower->http = call->daemon->http;
     follower->exchange_id = call->exchange_id;
     follower->file = SN_TAKE(call->file);
+    follower->is_covered = call->who.scope < SN_SCOPE_SECRETS && call->is_trace;
     *ret_stream = (struct sn_http_stream){.read = read_file, .done = file_done, .user = follower};
     ret_stream->size = size_of(follower->file);
     (void)sn_artefact_follow(follower->file, has_changed, follower);

@@ -160,6 +160,7 @@ static int sooner(int a, int b)
 static size_t prepare(struct sn_roads *roads, struct pollfd *polled, int *ret_wait_ms)
 {
     int wait_ms = sonde_hub_wait_ms(roads->hub);
+    close_ranks(roads); /* a timer may have removed one */
     polled[0] = (struct pollfd){.fd = sn_mailbox_fd(roads->mailbox), .events = POLLIN};
     polled[1] = (struct pollfd){.fd = sonde_hub_fd(roads->hub), .events = POLLIN};
     for (size_t i = 0; i < roads->rider_count; i++) {
@@ -183,7 +184,6 @@ static void turn_riders(struct sn_roads *roads)
         if (roads->riders[i].ops)
             roads->riders[i].ops->turn(roads->riders[i].user);
     }
-    close_ranks(roads);
 }
 
 static void *run(void *user)

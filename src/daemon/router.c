@@ -241,14 +241,6 @@ static bool copy_texts(struct sn_journey *journey, struct sn_http_exchange *exch
     return true;
 }
 
-/* Its answer is there without a handler. */
-static void answer_now(struct sn_journey *journey, struct sn_http_exchange *exchange)
-{
-    sn_rest_reply(&journey->call, exchange);
-    sn_router_account(journey->router, journey);
-    sn_journey_free(journey);
-}
-
 static void begin(struct sn_router *router, struct sn_http_exchange *exchange,
                   const struct sn_route *route, const struct sn_identity *who)
 {
@@ -265,16 +257,15 @@ static void begin(struct sn_router *router, struct sn_http_exchange *exchange,
     journey->call.route = route;
     journey->call.who = *who;
     journey->call.exchange_id = sn_http_exchange_id(exchange);
-    if (!read_values(journey) || !read_body(&journey->call, exchange)) {
-        answer_now(journey, exchange);
-    } else if (!route->is_stream) {
+    bool is_sound = read_values(journey) && read_body(&journey->call, exchange);
+    if (is_sound && !route->is_stream) {
         sn_journey_start(journey, exchange);
-    } else if (sn_topic_stream_begin(&journey->call, exchange)) {
-        sn_router_account(router, journey);
-        sn_journey_free(journey);
-    } else {
-        answer_now(journey, exchange);
+        return;
     }
+    if (!is_sound || !sn_topic_stream_begin(&journey->call, exchange))
+        sn_rest_reply(&journey->call, exchange);
+    sn_router_account(router, journey);
+    sn_journey_free(journey);
 }
 
 /* --- who asks --- */

@@ -21,6 +21,7 @@
 #include "daemon/router.h"
 #include "daemon/sight.h"
 #include "daemon/stack_taking.h"
+#include "daemon/start_pages.h"
 #include "daemon/state_topics.h"
 #include "daemon/store_desk.h"
 #include "daemon/topic.h"
@@ -299,6 +300,7 @@ int sn_serve(const struct sn_serve_options *options, struct sonde_error *err)
         rc = sn_exception_history_start(daemon, err);
     if (rc == SONDE_OK)
         rc = say_ready(&serving, err);
+    sn_start_pages_drop();
     if (rc == SONDE_OK)
         rc = serve(&serving, err);
     if (rc == SONDE_OK)

@@ -36,7 +36,7 @@ static uint64_t hash_processes(const struct sonde_process_list *list)
     uint64_t hash = 0;
     for (size_t i = 0; i < sonde_process_list_count(list); i++) {
         const struct sonde_process *process = sonde_process_list_get(list, i);
-        hash = sn_text_hash(hash + process->pid * 31u + process->start_ticks, process->name);
+        hash = sn_text_hash(hash + process->pid * 31ull + process->start_ticks, process->name);
         hash = sn_text_hash(hash + (uint64_t)process->is_reachable, process->reason);
     }
     return hash;

@@ -90,10 +90,14 @@ static void take_batch(struct sn_store_desk *desk)
     sn_store_batch_clear(&desk->taken);
 }
 
+/* While it is degraded commits are tried although nothing comes: so that it is told when that is
+ * over. */
 static void publish(struct sn_store_desk *desk)
 {
     struct sn_store_health health;
     sn_store_health(desk->store, &health);
+    if (health.is_degraded && desk->commit_due_ns == UINT64_MAX)
+        desk->commit_due_ns = sn_clock_deadline(COMMIT_EVERY_NS);
     (void)pthread_mutex_lock(&desk->lock);
     health.dropped_count += desk->dropped_count;
     desk->health = health;
@@ -102,14 +106,11 @@ static void publish(struct sn_store_desk *desk)
 
 /* --- the thread --- */
 
-/* Also while it is degraded and nothing comes: so that it is told when that is over. */
 static void commit(struct sn_store_desk *desk)
 {
-    struct sn_store_health health;
     take_batch(desk);
     (void)sn_store_commit(desk->store, NULL); /* the health tells */
-    sn_store_health(desk->store, &health);
-    desk->commit_due_ns = health.is_degraded ? sn_clock_deadline(COMMIT_EVERY_NS) : UINT64_MAX;
+    desk->commit_due_ns = UINT64_MAX;
     publish(desk);
 }
 

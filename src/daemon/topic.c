@@ -62,7 +62,8 @@ static struct sn_topic_message *frame(const char *name, uint64_t number, const s
     message->size = size;
     memcpy(message->bytes, head.bytes, head.size);
     memcpy(message->bytes + head.size, data->bytes, data->size);
-    memcpy(message->bytes + size - 2, "\n\n", 2);
+    message->bytes[size - 2] = '\n';
+    message->bytes[size - 1] = '\n';
     return message;
 }
 
@@ -182,7 +183,7 @@ static struct sn_topic *new_topic(struct sn_topics *topics, const struct sn_topi
     topic->wanted = options->wanted;
     topic->user = options->user;
     topic->name = strdup(options->name);
-    topic->ring = calloc(topic->keep, sizeof(*topic->ring));
+    topic->ring = calloc(topic->keep, sizeof(struct sn_topic_message *));
     if (topic->name && topic->ring)
         return topic;
     free_topic(topic);

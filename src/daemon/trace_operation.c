@@ -253,7 +253,7 @@ static void progress(struct sn_operation *operation, struct sn_json *json)
     if (!tracing)
         return;
     struct sonde_trace_stats stats = tracing->stats;
-    if (tracing->tracer && tracing->phase == PHASE_OPEN)
+    if (tracing->phase == PHASE_OPEN) /* before, the tracer is the worker's */
         sonde_tracer_stats(tracing->tracer, 0, &stats);
     sn_json_real(json, "durationSeconds", (double)stats.duration_ns / 1e9);
     sn_json_u64(json, "events", stats.event_count);

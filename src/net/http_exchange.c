@@ -41,7 +41,6 @@ static void suspend(struct sn_http_exchange *exchange)
 {
     exchange->is_suspended = true;
     MHD_suspend_connection(exchange->connection);
-    sn_http_link_watch(exchange->link); /* libmicrohttpd does not look at it now */
 }
 
 /* Called by libmicrohttpd when there is room for more. */
@@ -275,7 +274,6 @@ static void free_exchange(struct sn_http_exchange *exchange)
     sn_buf_done(&exchange->body);
     free(exchange->client_name);
     free(exchange->path);
-    free(exchange->query);
     free(exchange);
 }
 

@@ -10,6 +10,7 @@
 #include <strings.h>
 
 #include "net/http_parts.h"
+#include "net/http_path.h"
 
 /* While the lines are walked. */
 struct walk {
@@ -103,91 +104,6 @@ static unsigned check_framing(const struct sn_http_exchange *exchange, const str
     return 0;
 }
 
-/* --- the path --- */
-
-static int hex(char c)
-{
-    if (c >= '0' && c <= '9')
-        return c - '0';
-    char lower = (char)(c | 0x20);
-    return lower >= 'a' && lower <= 'f' ? lower - 'a' + 10 : -1;
-}
-
-/* How many bytes the character at `at` has, of at most `size`; 0: it is not UTF-8. */
-static size_t character_size(const unsigned char *at, size_t size)
-{
-    size_t length = at[0] < 0x80 ? 1 : at[0] < 0xc2 ? 0 : at[0] < 0xe0 ? 2 : at[0] < 0xf0 ? 3 : 4;
-    if (!length || length > size || at[0] > 0xf4)
-        return 0;
-    for (size_t i = 1; i < length; i++) {
-        if ((at[i] & 0xc0) != 0x80)
-            return 0;
-    }
-    if (length == 3 && ((at[0] == 0xe0 && at[1] < 0xa0) || (at[0] == 0xed && at[1] > 0x9f)))
-        return 0;
-    if (length == 4 && ((at[0] == 0xf0 && at[1] < 0x90) || (at[0] == 0xf4 && at[1] > 0x8f)))
-        return 0;
-    return length;
-}
-
-static bool is_plain_text(const char *text, size_t size)
-{
-    for (size_t at = 0; at < size;) {
-        unsigned char first = (unsigned char)text[at];
-        size_t length = character_size((const unsigned char *)text + at, size - at);
-        if (!length || first < 0x20 || first == 0x7f)
-            return false;
-        at += length;
-    }
-    return true;
-}
-
-/* Decodes once, in place. False: an escape that is none, or one that would change what the path
- * is (a slash, a zero). */
-static bool decode(char *path)
-{
-    char *to = path;
-    for (const char *from = path; *from; from++) {
-        char c = *from;
-        if (c == '%') {
-            int high = hex(from[1]);
-            int low = high < 0 ? -1 : hex(from[2]);
-            if (low < 0)
-                return false;
-            c = (char)(high * 16 + low);
-            if (c == '/' || c == '\0')
-                return false;
-            from += 2;
-        }
-        *to++ = c;
-    }
-    *to = '\0';
-    return is_plain_text(path, (size_t)(to - path));
-}
-
-static bool has_space(const char *text)
-{
-    for (const unsigned char *at = (const unsigned char *)text; *at; at++) {
-        if (*at <= 0x20 || *at == 0x7f)
-            return true;
-    }
-    return false;
-}
-
-/* `path` was copied when the first line came, and has the query behind it. */
-static bool split_path(struct sn_http_exchange *exchange)
-{
-    if (has_space(exchange->path) || exchange->path[0] != '/' || strchr(exchange->path, '#'))
-        return false;
-    char *mark = strchr(exchange->path, '?');
-    exchange->query = strdup(mark ? mark + 1 : "");
-    if (!exchange->query || !is_plain_text(exchange->query, strlen(exchange->query)))
-        return false;
-    if (mark)
-        *mark = '\0';
-    return decode(exchange->path);
-}
-
 unsigned sn_http_head_check(struct sn_http_exchange *exchange, const char **ret_why)
 {
     const struct sn_http_limits *limits = &exchange->link->spot->server->limits;
@@ -208,7 +124,7 @@ unsigned sn_http_head_check(struct sn_http_exchange *exchange, const char **ret_
     if (walk.is_bad || walk.next + 2 != exchange->method + info->header_size)
         return MHD_HTTP_BAD_REQUEST;
     *ret_why = "its path is malformed";
-    if (!split_path(exchange))
+    if (!sn_http_path_split(exchange->path, &exchange->query))
         return MHD_HTTP_BAD_REQUEST;
     return check_framing(exchange, &walk, ret_why);
 }

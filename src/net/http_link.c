@@ -22,8 +22,8 @@ static uint64_t time_for(uint64_t size, uint64_t rate)
     return size / rate * SN_NS_PER_SECOND + size % rate * SN_NS_PER_SECOND / rate;
 }
 
-/* When the present phase must be over. */
-static uint64_t deadline_of(const struct sn_http_link *link)
+/* When the present phase must be over, for who is there. */
+static uint64_t present_deadline_of(const struct sn_http_link *link)
 {
     const struct sn_http_limits *limits = &link->spot->server->limits;
     const struct sn_http_exchange *exchange = link->exchange;
@@ -39,6 +39,19 @@ static uint64_t deadline_of(const struct sn_http_link *link)
     case SN_HTTP_WORK: break;
     }
     return UINT64_MAX;
+}
+
+/* libmicrohttpd does not see that a client closes together with its last bytes, and would wait for
+ * more. What they were is read within a moment. */
+static uint64_t deadline_of(const struct sn_http_link *link)
+{
+    uint64_t deadline = present_deadline_of(link);
+    bool awaits_more = link->phase != SN_HTTP_WORK && link->phase != SN_HTTP_ANSWER;
+    if (!link->has_left || !awaits_more)
+        return deadline;
+    uint64_t from = link->left_ns > link->since_ns ? link->left_ns : link->since_ns;
+    uint64_t soon = add(from, link->spot->server->limits.head_deadline_ns / 20);
+    return soon < deadline ? soon : deadline;
 }
 
 static void set_deadline(struct sn_http_link *link, uint64_t deadline_ns)
@@ -102,19 +115,14 @@ void sn_http_link_cut(struct sn_http_link *link)
         sn_http_exchange_lose(link->exchange);
 }
 
-void sn_http_link_watch(struct sn_http_link *link)
-{
-    struct epoll_event event = {.events = EPOLLRDHUP | EPOLLET, .data.ptr = &link->watch};
-    if (!link->is_watched)
-        link->is_watched =
-            epoll_ctl(link->spot->server->poll_fd, EPOLL_CTL_ADD, link->fd, &event) == 0;
-}
-
 void sn_http_link_left(struct sn_http_link *link)
 {
     link->has_left = true;
+    link->left_ns = sn_clock_monotonic_ns();
     if (link->exchange && link->exchange->is_suspended)
         sn_http_exchange_lose(link->exchange);
+    else
+        set_deadline(link, deadline_of(link));
 }
 
 bool sn_http_link_make_room(struct sn_http_server *server)
@@ -180,6 +188,14 @@ enum MHD_Result sn_http_link_accept(void *user, const struct sockaddr *address, 
     return has_room || sn_http_link_make_room(server) ? MHD_YES : MHD_NO;
 }
 
+/* Told once, when the client goes: libmicrohttpd does not look at connections that are suspended.
+ */
+static void watch(struct sn_http_link *link)
+{
+    struct epoll_event event = {.events = EPOLLRDHUP | EPOLLET, .data.ptr = &link->watch};
+    link->is_watched = epoll_ctl(link->spot->server->poll_fd, EPOLL_CTL_ADD, link->fd, &event) == 0;
+}
+
 static struct sn_http_link *add_link(struct sn_http_spot *spot, struct MHD_Connection *connection)
 {
     struct sn_http_server *server = spot->server;
@@ -198,6 +214,7 @@ static struct sn_http_link *add_link(struct sn_http_spot *spot, struct MHD_Conne
     server->link_count++;
     link->since_ns = sn_clock_monotonic_ns();
     set_deadline(link, add(link->since_ns, server->limits.head_deadline_ns)); /* the first head */
+    watch(link);
     return link;
 }
 

@@ -73,6 +73,7 @@ struct sn_http_link {
     bool must_linger;     /* it was answered before all of its request was read */
     bool is_watched;      /* we are told when its client goes */
     bool has_left;        /* it went */
+    uint64_t left_ns;     /* then */
     bool is_cut;          /* we closed it: libmicrohttpd will see */
 };
 
@@ -109,8 +110,8 @@ struct sn_http_exchange {
     struct MHD_Connection *connection;
     const char *uri;     /* as it came, in libmicrohttpd's memory; for the check of the head */
     size_t uri_size;     /* of it, before libmicrohttpd cut it up */
-    char *path;          /* owns; decoded */
-    char *query;         /* owns */
+    char *path;          /* owns; decoded, and behind it: */
+    const char *query;   /* as it came */
     const char *method;  /* libmicrohttpd's */
     const char *version; /* the same */
     struct sn_buf body;
@@ -152,9 +153,8 @@ unsigned sn_http_head_check(struct sn_http_exchange *exchange, const char **ret_
 /* --- http_link.c --- */
 
 void sn_http_link_phase(struct sn_http_link *link, enum sn_http_phase phase);
-void sn_http_link_cut(struct sn_http_link *link);   /* seen by libmicrohttpd in its next turn */
-void sn_http_link_watch(struct sn_http_link *link); /* says when its client goes */
-void sn_http_link_left(struct sn_http_link *link);  /* its client went */
+void sn_http_link_cut(struct sn_http_link *link);  /* seen by libmicrohttpd in its next turn */
+void sn_http_link_left(struct sn_http_link *link); /* its client went */
 bool sn_http_link_make_room(struct sn_http_server *server); /* false: nobody is idle */
 void sn_http_link_sweep(struct sn_http_server *server);     /* cuts whose time has passed */
 

@@ -12,7 +12,7 @@
 #include "base/err.h"
 #include "base/own.h"
 
-#define FINGERPRINT_SIZE 32u /* SHA-256 */
+#define FINGERPRINT_SIZE 32ul /* SHA-256 */
 #define PRIORITIES       "NORMAL:-VERS-ALL:+VERS-TLS1.3:+VERS-TLS1.2"
 
 struct sn_tls_trust {
@@ -96,7 +96,7 @@ int sn_tls_trust_new(const char *ca_file, const char *host, struct sn_tls_trust 
 {
     struct sn_tls_trust *trust = NULL;
     int rc = new_trust(host, &trust, err);
-    if (rc == SONDE_OK)
+    if (rc == SONDE_OK && trust)
         rc = add_authorities(trust, ca_file, err);
     if (rc != SONDE_OK) {
         sn_tls_trust_free(trust);
@@ -121,14 +121,14 @@ static int read_pin(const char *text, uint8_t to[FINGERPRINT_SIZE], struct sonde
         int digit = hex_digit(*at);
         if (*at == ':' && digits && digits % 2 == 0)
             continue;
-        if (digit < 0 || digits == 2u * FINGERPRINT_SIZE)
+        if (digit < 0 || digits == 2 * FINGERPRINT_SIZE)
             digits = SIZE_MAX / 2; /* no number of digits */
-        if (digits > 2u * FINGERPRINT_SIZE)
+        if (digits > 2 * FINGERPRINT_SIZE)
             break;
         to[digits / 2] = (uint8_t)((unsigned)to[digits / 2] << 4 | (unsigned)digit);
         digits++;
     }
-    if (digits == 2u * FINGERPRINT_SIZE)
+    if (digits == 2 * FINGERPRINT_SIZE)
         return SONDE_OK;
     return sn_fail(err, SONDE_E_ARGUMENT, 0,
                    "a certificate is pinned by its SHA-256: 64 hex digits, as 'openssl x509 "
@@ -140,9 +140,9 @@ int sn_tls_trust_pinned(const char *pin, const char *host, struct sn_tls_trust *
 {
     struct sn_tls_trust *trust = NULL;
     int rc = new_trust(host, &trust, err);
-    if (rc == SONDE_OK)
+    if (rc == SONDE_OK && trust)
         rc = read_pin(pin, trust->pin, err);
-    if (rc != SONDE_OK) {
+    if (rc != SONDE_OK || !trust) {
         sn_tls_trust_free(trust);
         return rc;
     }

@@ -27,7 +27,7 @@
 #define START_NS    1700000000000000000u
 #define SERIES      7u
 #define LOOK_BACK   1500u /* numbers that each life of the writer looks at */
-#define NUMBERS_MAX (4u << 20)
+#define NUMBERS_MAX (64u << 20)
 #define RECORDINGS  5u /* every so many commits */
 #define DEADLINE_MS 20000
 

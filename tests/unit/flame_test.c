@@ -22,12 +22,12 @@ static struct sonde_profile *profile_of(const char *text)
     assert_non_null(profile);
     assert_int_equal(sn_profile_new(column, 1, &profile->data, NULL), 0);
     while (*text) {
-        char stack[16];
-        unsigned spent;
-        int size = 0;
-        assert_int_equal(sscanf(text, "%15s %u%n", stack, &spent, &size), 2);
+        char *rest;
+        const char *space = strchr(text, ' ');
+        assert_non_null(space);
+        unsigned long spent = strtoul(space, &rest, 10);
         uint32_t node = 0;
-        for (const char *at = stack; *at; at++) {
+        for (const char *at = text; at < space; at++) {
             char name[2] = {*at, 0};
             struct sn_frame frame = {
                 .name = name, .full_name = name, .module = "m", .name_space = ""};
@@ -35,8 +35,7 @@ static struct sonde_profile *profile_of(const char *text)
         }
         uint64_t values[SN_COLUMN_MAX] = {spent};
         sn_profile_add(profile->data, sn_profile_thread(profile->data, 1, 1, ""), node, values);
-        text += size;
-        text += *text == ',';
+        text = rest + (*rest == ',');
     }
     profile->sums = sn_profile_frame_sums(profile->data, 0, SN_NO_INDEX);
     profile->totals = sn_profile_node_totals(profile->data, 0, SN_NO_INDEX, &profile->self);

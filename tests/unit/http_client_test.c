@@ -259,7 +259,7 @@ static void a_silent_server_is_left_when_the_time_is_up_or_it_is_stopped(void **
         start(&server, answers);
         struct sn_http_client *client = client_of(&server, "", NULL, stop_fd);
         if (!is_stopped)
-            sn_http_client_set_timeout(client, 100 * SN_NS_PER_MS);
+            sn_http_client_set_timeout(client, 100ull * SN_NS_PER_MS);
         assert_int_equal(sn_http_client_is_stopped(client), is_stopped);
         assert_int_equal(sn_http_client_ask(client, &get, &err), SONDE_E_TIMEOUT);
         assert_non_null(strstr(err.text, is_stopped ? "stopped" : "in time"));

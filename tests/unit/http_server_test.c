@@ -8,6 +8,7 @@
 #include <sys/un.h>
 
 #define BIG_BODY (4u << 20)
+#define FAST_NS  (100ull * SN_NS_PER_MS)
 
 struct fixture {
     struct sn_http_server *server;
@@ -353,6 +354,31 @@ static void what_cannot_be_is_refused(void **state)
     assert_int_equal(fixture->handled_count, 0);
 }
 
+static void a_request_that_is_cut_is_none(void **state)
+{
+    struct fixture *fixture = *state;
+    static const char request[] =
+        "POST /a%20b?c HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n"
+        "X-Y: z\r\n\r\n3\r\nabc\r\n0\r\n\r\n";
+    char answer[2048];
+    start(fixture, &(struct sn_http_limits){.head_deadline_ns = FAST_NS});
+    for (size_t size = 0; size < sizeof(request) - 1; size++) {
+        SN_AUTO(sn_close) int client = connect_client(fixture);
+        http_say_bytes(client, request, size);
+        assert_int_equal(shutdown(client, SHUT_WR), 0);
+        http_read_answer(fixture->server, client, NULL, answer, sizeof(answer));
+    }
+    assert_int_equal(fixture->handled_count, 0);
+    start(fixture, NULL);
+    SN_AUTO(sn_close) int client = connect_client(fixture);
+    for (size_t at = 0; at < sizeof(request) - 1; at++) { /* and in as many pieces, it is one */
+        http_say_bytes(client, request + at, 1);
+        http_turn(fixture->server, -1, 1);
+    }
+    http_read_answer(fixture->server, client, "hello\n", answer, sizeof(answer));
+    assert_string_equal(fixture->seen, "POST /a b?c abc");
+}
+
 /* A head of `count` headers and `size` bytes. */
 static char *make_head(unsigned count, size_t size)
 {
@@ -447,8 +473,6 @@ static void bodies_have_a_size(void **state)
     send_all(fixture, last, body, 1 << 20);
     http_read_answer(fixture->server, last, "hello\n", answer, sizeof(answer));
 }
-
-#define FAST_NS (100ull * SN_NS_PER_MS)
 
 static void slow_ones_are_cut(void **state)
 {
@@ -739,6 +763,7 @@ int main(void)
         TEST(streams_come_bit_by_bit),
         TEST(other_threads_post),
         TEST(what_cannot_be_is_refused),
+        TEST(a_request_that_is_cut_is_none),
         TEST(heads_have_a_size),
         TEST(bodies_have_a_size),
         TEST(slow_ones_are_cut),

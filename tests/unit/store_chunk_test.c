@@ -137,7 +137,7 @@ static int decode_any(char kind, const uint8_t *bytes, size_t size)
     struct sonde_error err = {0};
     struct sn_store_columns columns;
     struct sn_store_entry *entries = NULL;
-    struct sn_store_profile_node *nodes = NULL;
+    struct sn_store_nodes_read nodes = {0};
     struct sn_store_methods_read methods = {0};
     size_t count = 0;
     int rc = SONDE_E_ARGUMENT;
@@ -148,9 +148,9 @@ static int decode_any(char kind, const uint8_t *bytes, size_t size)
     if (kind == 'm')
         rc = sn_store_profile_decode_methods(&packer, bytes, size, &methods, &err);
     if (kind == 'n')
-        rc = sn_store_profile_decode_nodes(&packer, bytes, size, 3, &nodes, &count, &err);
+        rc = sn_store_profile_decode_nodes(&packer, bytes, size, 3, &nodes, &err);
     free(entries);
-    free(nodes);
+    free(nodes.nodes);
     sn_store_methods_read_done(&methods);
     return rc;
 }

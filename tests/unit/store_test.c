@@ -561,6 +561,8 @@ static void a_damaged_database_is_set_aside_and_a_new_one_begun(void **state)
 {
     struct store_bench *bench = *state;
     for (int way = 0; way < 4; way++) {
+        put_recording(bench, "one", BENCH_START_NS + 1, 5);
+        put_recording(bench, "two", 0, 5);
         fill(bench);
         sn_store_close(bench->store);
         bench->store = NULL;
@@ -568,6 +570,9 @@ static void a_damaged_database_is_set_aside_and_a_new_one_begun(void **state)
         bench_open(bench);
         assert_true(strncmp(bench_health(bench).set_aside, "store.db.damaged-", 17) == 0);
         assert_int_equal(aside_count(bench), way + 1);
+        /* Of one that was only cut they can still be read. */
+        assert_string_equal(recordings(bench).text,
+                            way == 1 ? "one:Succeeded:5:key:alice two:Failed:5:key:alice " : "");
         assert_int_equal(bench_ask(bench, (struct sn_store_query){0}).count, 0);
         int64_t shop = bench_process(bench, 10, "shop");
         bench_put(bench, shop, "cpu", 1, 1);

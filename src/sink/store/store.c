@@ -112,6 +112,10 @@ int sn_store_load(struct sn_store *store, struct sonde_error *err)
         store->is_damaged = false;
         if (rc == SONDE_OK)
             rc = open_database(store, &cause);
+        if (rc == SONDE_OK) {
+            sn_store_recordings_salvage(store, store->health.set_aside);
+            rc = sn_store_recordings_end(store, &cause);
+        }
     }
     if (rc == SONDE_OK)
         return rc;

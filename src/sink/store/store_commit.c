@@ -359,6 +359,8 @@ static int begin_anew(struct sn_store *store, struct sonde_error *err)
     if (aside[0])
         (void)snprintf(store->health.set_aside, sizeof(store->health.set_aside), "%s", aside);
     store->is_damaged = false;
+    if (aside[0])
+        sn_store_recordings_salvage(store, aside);
     return SONDE_OK;
 }
 

@@ -14,7 +14,7 @@
 
 #define TEXT_MAX     4096u /* bytes of a name, of tags */
 #define FULL_COUNT   120u  /* points after which a series becomes a chunk */
-#define SILENT_MS    (5u * 60u * 1000u)
+#define SILENT_MS    (5ull * 60 * 1000)
 #define LIVE_TEXTS   5u
 #define SERIES_TEXTS 4u
 
@@ -221,24 +221,34 @@ static int find_id(struct sn_store *store, const struct sn_store_live *live,
     return rc < 0 ? rc : SONDE_OK;
 }
 
-static int add_series(struct sn_store *store, struct sn_store_live *live, const char *const *texts,
-                      int64_t id, struct sn_store_series **ret_series, struct sonde_error *err)
+/* What is known of a series that is not in memory yet. */
+struct row {
+    const char *const *texts;
+    int64_t id; /* 0: it has none */
+    int64_t sealed_block;
+    int kind;
+};
+
+static int add_series(struct sn_store *store, struct sn_store_live *live, const struct row *row,
+                      struct sn_store_series **ret_series, struct sonde_error *err)
 {
     if (store->series_count >= SN_STORE_SERIES_MAX)
         return sn_fail(err, SONDE_E_LIMIT, 0, "the store holds %u series at a time",
                        SN_STORE_SERIES_MAX);
     SN_AUTO(sn_free) struct sn_store_series *series = calloc(1, sizeof(*series));
-    uint64_t hash = hash_of(live->id, texts);
+    uint64_t hash = hash_of(live->id, row->texts);
     uint64_t *place = series ? sn_table_put(&store->series_table, hash) : NULL;
-    if (!place || !copy_texts(texts, SERIES_TEXTS, series->texts))
+    if (!place || !copy_texts(row->texts, SERIES_TEXTS, series->texts))
         return sn_fail(err, SONDE_E_NOMEM, 0, "no memory for a series of the store");
     series->live = live;
     series->hash = hash;
-    series->id = id ? id : store->next_series_id++;
-    series->is_pending = !id;
+    series->id = row->id ? row->id : store->next_series_id++;
+    series->is_pending = !row->id;
+    series->sealed_block = row->sealed_block;
+    series->kind = row->kind;
     series->points = sn_store_points_none();
-    series->same_hash =
-        (struct sn_store_series *)(uintptr_t)*place; /* NOLINT(performance-no-int-to-ptr) */
+    /* NOLINTNEXTLINE(performance-no-int-to-ptr) */
+    series->same_hash = (struct sn_store_series *)(uintptr_t)*place;
     *place = (uint64_t)(uintptr_t)series;
     struct sn_store_series **end = &live->series;
     while (*end)
@@ -272,13 +282,9 @@ static int find_series(struct sn_store *store, struct sn_store_live *live,
         if (strnlen(texts[i], TEXT_MAX) == TEXT_MAX)
             return sn_fail(err, SONDE_E_LIMIT, 0, "a counter's name or tags are over %u bytes",
                            TEXT_MAX);
-    int64_t id;
-    int rc = find_id(store, live, texts, &id, err);
-    if (rc == SONDE_OK)
-        rc = add_series(store, live, texts, id, ret_series, err);
-    if (rc == SONDE_OK)
-        (*ret_series)->kind = point->kind;
-    return rc;
+    struct row row = {.texts = texts, .kind = point->kind};
+    int rc = find_id(store, live, texts, &row.id, err);
+    return rc == SONDE_OK ? add_series(store, live, &row, ret_series, err) : rc;
 }
 
 /* --- points --- */
@@ -339,10 +345,10 @@ int sn_store_point(struct sn_store *store, int64_t process_id, const struct sond
     }
     int rc = find_series(store, live, point, &series, err);
     uint64_t time_ms = point->utc_ns / SN_STORE_NS_PER_MS;
-    if (rc == SONDE_OK && !take_point(store, series, time_ms, value))
+    if (series && !take_point(store, series, time_ms, value))
         rc = sn_fail(err, SONDE_E_LIMIT, 0, "the store cannot write, and keeps %u points meanwhile",
                      SN_STORE_BATCH_MAX);
-    if (rc != SONDE_OK) {
+    if (rc != SONDE_OK || !series) {
         store->health.dropped_count++;
         return rc;
     }
@@ -380,28 +386,25 @@ static int recall_series(struct sn_store *store, int64_t id, struct sn_store_ser
     const char *texts[SERIES_TEXTS];
     for (size_t i = 0; i < SERIES_TEXTS; i++)
         texts[i] = sn_store_sql_column(row, 3 + (int)i);
-    rc = add_series(store, live, texts, id, ret_series, err);
-    if (rc != SONDE_OK)
-        return rc;
-    (*ret_series)->kind = sqlite3_column_int(row, 1);
-    (*ret_series)->sealed_block = sqlite3_column_int64(row, 2);
-    return SONDE_OK;
+    const struct row known = {.texts = texts,
+                              .id = id,
+                              .kind = sqlite3_column_int(row, 1),
+                              .sealed_block = sqlite3_column_int64(row, 2)};
+    return add_series(store, live, &known, ret_series, err);
 }
 
 int sn_store_live_recall(struct sn_store *store, struct sn_table *by_id,
                          const struct sn_store_entry *entry, int64_t block, struct sonde_error *err)
 {
-    struct sn_store_series *series = NULL;
     uint64_t *place = sn_table_put(by_id, entry->series_id);
     if (!place)
         return sn_fail(err, SONDE_E_LIMIT, 0, "more series in blocks than fit");
-    if (!*place) {
-        int rc = recall_series(store, (int64_t)entry->series_id, &series, err);
-        if (rc != SONDE_OK)
-            return rc;
-        *place = (uint64_t)(uintptr_t)series;
-    }
-    series = (struct sn_store_series *)(uintptr_t)*place; /* NOLINT(performance-no-int-to-ptr) */
+    /* NOLINTNEXTLINE(performance-no-int-to-ptr) */
+    struct sn_store_series *series = (struct sn_store_series *)(uintptr_t)*place;
+    int rc = series ? SONDE_OK : recall_series(store, (int64_t)entry->series_id, &series, err);
+    if (rc != SONDE_OK || !series)
+        return rc;
+    *place = (uint64_t)(uintptr_t)series;
     if (block <= series->sealed_block)
         return SONDE_OK;
     if (!sn_store_points_add(&series->points, entry->time_ms, entry->value))

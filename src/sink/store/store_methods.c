@@ -88,17 +88,19 @@ static int read_profile(struct sn_store *store, sqlite3_stmt *row,
 {
     const void *bytes;
     size_t size;
+    struct sn_store_nodes_read nodes = {0};
     int rc = read_blob(row, 2, &bytes, &size, err);
     if (rc == SONDE_OK)
         rc = sn_store_profile_decode_methods(&store->packer, bytes, size, methods, err);
     if (rc == SONDE_OK)
         rc = read_blob(row, 4, &bytes, &size, err);
     if (rc == SONDE_OK)
-        rc = sn_store_profile_decode_nodes(&store->packer, bytes, size, methods->count, ret_nodes,
-                                           &profile->node_count, err);
+        rc =
+            sn_store_profile_decode_nodes(&store->packer, bytes, size, methods->count, &nodes, err);
     profile->methods = methods->methods;
     profile->method_count = methods->count;
-    profile->nodes = *ret_nodes;
+    profile->nodes = *ret_nodes = nodes.nodes;
+    profile->node_count = nodes.count;
     profile->unit = sn_store_sql_column(row, 0);
     return rc;
 }

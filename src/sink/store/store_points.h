@@ -19,7 +19,8 @@ struct sn_store_points {
 
 static inline struct sn_store_points sn_store_points_none(void)
 {
-    return (struct sn_store_points){.bytes = sn_buf_with_limit((SN_STORE_CHUNK_MAX + 1) * 20u)};
+    return (struct sn_store_points){.bytes =
+                                        sn_buf_with_limit(((size_t)SN_STORE_CHUNK_MAX + 1) * 20)};
 }
 
 /* False without memory, or when it holds as many as a chunk may. */

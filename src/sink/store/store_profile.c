@@ -106,33 +106,39 @@ static size_t get_count(struct sn_cursor *cursor, size_t most, size_t least)
     return (size_t)count;
 }
 
+static int read_methods(struct sn_cursor *cursor, struct sn_store_methods_read *read,
+                        struct sonde_error *err)
+{
+    read->count = get_count(cursor, SN_STORE_METHODS_MAX, 4);
+    read->methods = calloc(read->count ? read->count : 1, sizeof(*read->methods));
+    if (!read->methods)
+        return sn_fail(err, SONDE_E_NOMEM, 0, "no memory for a profile");
+    for (size_t i = 0; i < read->count; i++)
+        read->methods[i].self = sn_cursor_varuint64(cursor);
+    for (size_t i = 0; i < read->count; i++)
+        read->methods[i].total = sn_cursor_varuint64(cursor);
+    for (size_t i = 0; i < read->count; i++)
+        read->methods[i].name = get_name(cursor);
+    for (size_t i = 0; i < read->count; i++)
+        read->methods[i].module = get_name(cursor);
+    return cursor->bad || sn_cursor_left(cursor) ? damaged(cursor, err) : SONDE_OK;
+}
+
 int sn_store_profile_decode_methods(struct sn_store_packer *packer, const void *bytes, size_t size,
                                     struct sn_store_methods_read *ret_methods,
                                     struct sonde_error *err)
 {
-    SN_AUTO(sn_store_methods_read_done)
     struct sn_store_methods_read read = {.texts = sn_buf_with_limit(RAW_MAX)};
     int rc = sn_store_unpack(packer, TAG_METHODS, bytes, size, &read.texts, err);
-    if (rc != SONDE_OK)
-        return rc;
-    struct sn_cursor cursor = sn_cursor_over(read.texts.bytes, read.texts.size);
-    read.count = get_count(&cursor, SN_STORE_METHODS_MAX, 4);
-    read.methods = calloc(read.count ? read.count : 1, sizeof(*read.methods));
-    if (!read.methods)
-        return sn_fail(err, SONDE_E_NOMEM, 0, "no memory for a profile");
-    for (size_t i = 0; i < read.count; i++)
-        read.methods[i].self = sn_cursor_varuint64(&cursor);
-    for (size_t i = 0; i < read.count; i++)
-        read.methods[i].total = sn_cursor_varuint64(&cursor);
-    for (size_t i = 0; i < read.count; i++)
-        read.methods[i].name = get_name(&cursor);
-    for (size_t i = 0; i < read.count; i++)
-        read.methods[i].module = get_name(&cursor);
-    if (cursor.bad || sn_cursor_left(&cursor))
-        return damaged(&cursor, err);
-    *ret_methods = read;
-    read = (struct sn_store_methods_read){0};
-    return SONDE_OK;
+    if (rc == SONDE_OK) {
+        struct sn_cursor cursor = sn_cursor_over(read.texts.bytes, read.texts.size);
+        rc = read_methods(&cursor, &read, err);
+    }
+    if (rc == SONDE_OK)
+        *ret_methods = read;
+    else
+        sn_store_methods_read_done(&read);
+    return rc;
 }
 
 static bool get_nodes(struct sn_cursor *cursor, struct sn_store_profile_node *nodes, size_t count,
@@ -155,8 +161,8 @@ static bool get_nodes(struct sn_cursor *cursor, struct sn_store_profile_node *no
 }
 
 int sn_store_profile_decode_nodes(struct sn_store_packer *packer, const void *bytes, size_t size,
-                                  size_t method_count, struct sn_store_profile_node **ret_nodes,
-                                  size_t *ret_count, struct sonde_error *err)
+                                  size_t method_count, struct sn_store_nodes_read *ret_nodes,
+                                  struct sonde_error *err)
 {
     SN_AUTO(sn_buf_done) struct sn_buf raw = sn_buf_with_limit(RAW_MAX);
     int rc = sn_store_unpack(packer, TAG_NODES, bytes, size, &raw, err);
@@ -171,7 +177,7 @@ int sn_store_profile_decode_nodes(struct sn_store_packer *packer, const void *by
     bool is_good = get_nodes(&cursor, nodes, count, method_count);
     if (!is_good || cursor.bad || sn_cursor_left(&cursor))
         return damaged(&cursor, err);
-    *ret_nodes = SN_TAKE(nodes);
-    *ret_count = count;
+    ret_nodes->nodes = SN_TAKE(nodes);
+    ret_nodes->count = count;
     return SONDE_OK;
 }

@@ -36,9 +36,14 @@ static inline void sn_store_methods_read_done_auto(struct sn_store_methods_read 
 int sn_store_profile_decode_methods(struct sn_store_packer *packer, const void *bytes, size_t size,
                                     struct sn_store_methods_read *ret_methods,
                                     struct sonde_error *err);
-/* The caller frees *ret_nodes. Parents come before their children. */
+/* The caller frees `nodes`. Parents come before their children, methods are below
+ * `method_count`. */
+struct sn_store_nodes_read {
+    struct sn_store_profile_node *nodes;
+    size_t count;
+};
 int sn_store_profile_decode_nodes(struct sn_store_packer *packer, const void *bytes, size_t size,
-                                  size_t method_count, struct sn_store_profile_node **ret_nodes,
-                                  size_t *ret_count, struct sonde_error *err);
+                                  size_t method_count, struct sn_store_nodes_read *ret_nodes,
+                                  struct sonde_error *err);
 
 #endif

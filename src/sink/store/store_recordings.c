@@ -1,6 +1,7 @@
 /* Recordings: rows that say what the files beside the database are. One that cannot be written now
  * waits for the next commit, and is told as if it had been. */
 #include <fcntl.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -17,6 +18,11 @@
 #define TEXT_MAX (256u << 10)
 #define LIMIT    100000u
 #define CUT_OFF  "the controller ended while this ran; the file has what came until then"
+
+#define INSERT                                                                       \
+    "INSERT OR REPLACE INTO recording (id, kind, file, file_name, state, settings, " \
+    "summary, owner, process, pid, created_ns, ended_ns, bytes) VALUES "             \
+    "(?,?,?,?,?,?,?,?,?,?,?,?,?)"
 
 /* Texts in the order of the columns below. */
 static void texts_of(const struct sn_store_recording *recording, const char *texts[TEXTS])
@@ -285,11 +291,7 @@ int sn_store_recordings_write(struct sn_store *store, struct sonde_error *err)
     int rc = store->must_end ? end_all(store, err) : SONDE_OK;
     if (!store->waiting || rc != SONDE_OK)
         return rc;
-    rc = sn_store_sql_prepare(store->db,
-                              "INSERT OR REPLACE INTO recording (id, kind, file, file_name, "
-                              "state, settings, summary, owner, process, pid, created_ns, "
-                              "ended_ns, bytes) VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?)",
-                              &row, err);
+    rc = sn_store_sql_prepare(store->db, INSERT, &row, err);
     for (struct sn_store_waiting *waiting = store->waiting; waiting && rc == SONDE_OK;
          waiting = waiting->next) {
         bind(row, &waiting->recording);
@@ -311,4 +313,54 @@ int sn_store_recordings_end(struct sn_store *store, struct sonde_error *err)
     struct sonde_error unwritten = {0};
     rc = sn_store_commit(store, &unwritten);
     return rc == SONDE_E_FORMAT ? sn_fail_as(err, &unwritten) : SONDE_OK;
+}
+
+/* --- from a damaged database --- */
+
+/* Opened in spite of its damage, and left as it is. NULL: it cannot be. */
+static sqlite3 *open_damaged(const struct sn_store *store, const char *name)
+{
+    char path[PATH_MAX];
+    sqlite3 *db = NULL;
+    (void)snprintf(path, sizeof(path), "%.*s/%.63s", PATH_MAX - 80, store->folder, name);
+    if (sqlite3_open_v2(path, &db, SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX, NULL) !=
+            SQLITE_OK ||
+        sqlite3_db_config(db, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1, NULL) != SQLITE_OK ||
+        sqlite3_exec(db, "PRAGMA locking_mode = EXCLUSIVE; PRAGMA writable_schema = ON;", NULL,
+                     NULL, NULL) != SQLITE_OK) {
+        (void)sqlite3_close_v2(db); /* nothing was written */
+        return NULL;
+    }
+    return db;
+}
+
+/* Until the first row that cannot be read. */
+static int copy_rows(struct sn_store *store, sqlite3 *damaged, struct sonde_error *err)
+{
+    SN_AUTO(sn_store_sql_end) sqlite3_stmt *from = NULL;
+    SN_AUTO(sn_store_sql_end) sqlite3_stmt *to = NULL;
+    struct sonde_error unread = {0};
+    if (sn_store_sql_prepare(damaged, COLUMNS, &from, &unread) != SONDE_OK)
+        return SONDE_OK;
+    int rc = sn_store_sql_prepare(store->db, INSERT, &to, err);
+    while (rc == SONDE_OK && sn_store_sql_row(from, &unread) == SONDE_OK) {
+        struct sn_store_recording recording;
+        read_row(from, &recording);
+        bind(to, &recording);
+        rc = sn_store_sql_step(to, err);
+    }
+    return rc;
+}
+
+void sn_store_recordings_salvage(struct sn_store *store, const char *aside)
+{
+    struct sonde_error lost = {0};
+    sqlite3 *damaged = open_damaged(store, aside);
+    if (!damaged)
+        return;
+    int rc = sn_store_commit_begin(store, &lost);
+    if (rc == SONDE_OK)
+        rc = copy_rows(store, damaged, &lost);
+    (void)sn_store_commit_end(store, rc, &lost); /* the health tells */
+    (void)sqlite3_close_v2(damaged);
 }

@@ -142,6 +142,8 @@ int sn_store_commit_end(struct sn_store *store, int rc, struct sonde_error *err)
 
 int sn_store_recordings_write(struct sn_store *store, struct sonde_error *err);
 void sn_store_recordings_written(struct sn_store *store);
+/* Takes over what can be read of them in a database that was set aside. */
+void sn_store_recordings_salvage(struct sn_store *store, const char *aside);
 int sn_store_recordings_end(struct sn_store *store, struct sonde_error *err);
 
 /* --- store_sweep.c --- */

@@ -34,13 +34,31 @@ static bool sees_everything(void)
     return strcmp(link, ALL_IN_SIGHT) == 0;
 }
 
+/* Digits up to `end`, which is passed over; false: something else. */
+static bool read_number(const char **at, const char *end, uint64_t max, uint64_t *ret_number)
+{
+    char digits[24];
+    size_t size = strspn(*at, "0123456789");
+    if (size >= sizeof(digits) || strncmp(*at + size, end, strlen(end)) != 0)
+        return false;
+    memcpy(digits, *at, size);
+    digits[size] = '\0';
+    *at += size + strlen(end);
+    return sn_text_to_u64(digits, max, ret_number);
+}
+
 /* "dotnet-diagnostic-1-322946-socket" */
 static bool read_name(const char *name, struct sn_ipc_target *target)
 {
-    int end = 0;
-    int found = sscanf(name, "dotnet-diagnostic-%d-%" SCNu64 "-socket%n", &target->ns_pid,
-                       &target->start_ticks, &end);
-    return found == 2 && end && !name[end] && target->ns_pid > 0 && strlen(name) < 90;
+    static const char prefix[] = "dotnet-diagnostic-";
+    const char *at = name + strlen(prefix);
+    uint64_t ns_pid = 0;
+    if (strncmp(name, prefix, strlen(prefix)) != 0 || strlen(name) >= 90 ||
+        !read_number(&at, "-", INT32_MAX, &ns_pid) || !ns_pid ||
+        !read_number(&at, "-socket", UINT64_MAX, &target->start_ticks) || *at)
+        return false;
+    target->ns_pid = (int)ns_pid;
+    return true;
 }
 
 static int number_of(const char *name)

@@ -1,0 +1,188 @@
+/* The store's thread: points of another thread are kept within a second or at the end, tasks run
+ * there in order, and what finds no room is counted. */
+#include "store_bench.h"
+
+#include <pthread.h>
+#include <stdatomic.h>
+
+#include "base/clock.h"
+#include "daemon/daemon.h"
+#include "daemon/store_desk.h"
+
+struct desk_bench {
+    char folder[64];
+    struct sn_serve_options options;
+    struct sn_daemon daemon;
+};
+
+static int begin(void **state)
+{
+    struct desk_bench *bench = calloc(1, sizeof(*bench));
+    struct sonde_error err = {0};
+    assert_non_null(bench);
+    const char *memory = access("/dev/shm", W_OK) == 0 ? "/dev/shm" : "/tmp";
+    (void)snprintf(bench->folder, sizeof(bench->folder), "%s/sonde-desk-XXXXXX", memory);
+    assert_non_null(mkdtemp(bench->folder));
+    bench->options.state_folder = bench->folder;
+    bench->daemon.options = &bench->options;
+    if (sn_store_desk_new(&bench->daemon, &bench->daemon.store, &err) != SONDE_OK)
+        fail_msg("%s", err.text);
+    *state = bench;
+    return 0;
+}
+
+static int end(void **state)
+{
+    struct desk_bench *bench = *state;
+    sn_store_desk_free(bench->daemon.store);
+    (void)nftw(bench->folder, bench_remove_one, 16, FTW_DEPTH | FTW_PHYS);
+    free(bench);
+    return 0;
+}
+
+static const struct sonde_process process = {.pid = 0x7ffffff0,
+                                             .start_ticks = 5,
+                                             .name = "shop",
+                                             .runtime = "10.0.1",
+                                             .user = "web",
+                                             .container = "",
+                                             .command_line = "shop --db-password hunter2"};
+
+/* What a question in its thread brought. */
+struct asked {
+    struct sn_store_desk *desk;
+    struct bench_answer answer;
+    char command_line[256];
+    _Atomic bool is_done;
+};
+
+static bool take_seen(void *user, const struct sn_store_seen *seen)
+{
+    struct asked *asked = user;
+    (void)snprintf(asked->command_line, sizeof(asked->command_line), "%s",
+                   seen->process.command_line);
+    return true;
+}
+
+static void answer(void *user)
+{
+    struct asked *asked = user;
+    const struct sn_store_query query = {.limit = 100000};
+    struct sn_store *store = sn_store_desk_store(asked->desk);
+    (void)sn_store_history(store, &query, bench_take, &asked->answer, NULL);
+    (void)sn_store_processes(store, &query, take_seen, asked, NULL);
+    asked->is_done = true;
+}
+
+static struct asked ask(struct desk_bench *bench)
+{
+    struct asked asked = {.desk = bench->daemon.store};
+    assert_true(sn_store_desk_post(bench->daemon.store, answer, &asked));
+    while (!asked.is_done)
+        (void)usleep(1000);
+    return asked;
+}
+
+static void put(struct desk_bench *bench, uint64_t second)
+{
+    struct sonde_point point = bench_point("cpu", second, (double)second);
+    sn_store_desk_point(bench->daemon.store, &process, &point);
+}
+
+static void points_are_kept_within_a_moment(void **state)
+{
+    struct desk_bench *bench = *state;
+    put(bench, 0);
+    put(bench, 1);
+    uint64_t end_ns = sn_clock_deadline(60ull * SN_NS_PER_SECOND);
+    while (ask(bench).answer.count < 2)
+        assert_true(sn_clock_monotonic_ns() < end_ns);
+    struct asked asked = ask(bench);
+    assert_string_equal(asked.answer.text, "shop.cpu@0=0(0-0)1 shop.cpu@1=1(1-1)1");
+    assert_string_equal(asked.command_line, "shop --db-password [redacted]");
+}
+
+static void points_of_the_last_moment_are_kept_at_the_end(void **state)
+{
+    struct desk_bench *bench = *state;
+    for (uint64_t second = 0; second < 100; second++)
+        put(bench, second);
+    sn_store_desk_free(bench->daemon.store);
+    bench->daemon.store = NULL;
+    assert_int_equal(sn_store_desk_new(&bench->daemon, &bench->daemon.store, NULL), SONDE_OK);
+    assert_int_equal(ask(bench).answer.count, 100);
+}
+
+static void hold(void *user)
+{
+    _Atomic bool *may_go = user;
+    while (!*may_go)
+        (void)usleep(1000);
+}
+
+/* The disk hangs: nobody waits for it, what comes meanwhile has a bound. */
+static void what_finds_no_room_is_dropped_and_counted(void **state)
+{
+    struct desk_bench *bench = *state;
+    _Atomic bool may_go = false;
+    const uint64_t count = 100000;
+    assert_true(sn_store_desk_post(bench->daemon.store, hold, (void *)&may_go));
+    for (uint64_t second = 0; second < count; second++)
+        put(bench, second);
+    unsigned posted = 0;
+    while (posted < 100000 && sn_store_desk_post(bench->daemon.store, hold, (void *)&may_go))
+        posted++;
+    assert_true(posted < 100000);
+    may_go = true;
+    struct sn_store_health health;
+    uint64_t end_ns = sn_clock_deadline(60ull * SN_NS_PER_SECOND);
+    do {
+        assert_true(sn_clock_monotonic_ns() < end_ns);
+        sn_store_desk_health(bench->daemon.store, &health);
+    } while (!health.dropped_count);
+    uint64_t kept = 0;
+    while (kept + health.dropped_count < count) {
+        assert_true(sn_clock_monotonic_ns() < end_ns);
+        kept = ask(bench).answer.count;
+        sn_store_desk_health(bench->daemon.store, &health);
+    }
+    assert_int_equal(kept + health.dropped_count, count);
+    assert_true(kept > 1000);
+    assert_false(health.is_degraded);
+}
+
+static void without_a_desk_nothing_happens(void **state)
+{
+    (void)state;
+    struct sonde_point point = bench_point("cpu", 0, 0);
+    struct sn_store_health health;
+    sn_store_desk_point(NULL, &process, &point);
+    sn_store_desk_health(NULL, &health);
+    assert_false(health.is_degraded);
+    assert_false(sn_store_desk_post(NULL, answer, NULL));
+    assert_null(sn_store_desk_store(NULL));
+    sn_store_desk_free(NULL);
+}
+
+static void a_second_controller_is_refused(void **state)
+{
+    struct desk_bench *bench = *state;
+    struct sn_store_desk *second = NULL;
+    struct sonde_error err = {0};
+    assert_int_equal(sn_store_desk_new(&bench->daemon, &second, &err), SONDE_E_BUSY);
+    assert_null(second);
+}
+
+#define DESK_TEST(name) cmocka_unit_test_setup_teardown(name, begin, end)
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        DESK_TEST(points_are_kept_within_a_moment),
+        DESK_TEST(points_of_the_last_moment_are_kept_at_the_end),
+        DESK_TEST(what_finds_no_room_is_dropped_and_counted),
+        cmocka_unit_test(without_a_desk_nothing_happens),
+        DESK_TEST(a_second_controller_is_refused),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
