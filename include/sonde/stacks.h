@@ -50,7 +50,7 @@ struct sonde_stack_thread {
     uint64_t thread_id; /**< as the target counts it */
     const char *name;   /**< as the kernel has it, 15 bytes of it; "" when that is the process's */
     bool is_managed;    /**< it was in managed code when it was looked at; otherwise in native code
-                           called from there */
+                           called from there; .NET 9 says so of every thread */
     const struct sonde_stack_frame *frames; /**< the innermost first */
     size_t frame_count;                     /**< how many */
 };

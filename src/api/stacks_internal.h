@@ -5,6 +5,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "api/process_sight.h"
 #include "sonde/stacks.h"
 #include "symbol/name_pool.h"
 
@@ -15,7 +16,8 @@ struct sonde_stacks {
     uint64_t main_id; /* of the first thread, as the target counts it */
     uint64_t utc_ns;
     size_t lost_count;
-    char process_name[32];
+    char process_name[SN_PROCESS_NAME]; /* as the list of processes shows it */
+    char comm[32];                      /* as the kernel has it, and threads without a name */
     struct sonde_stack_thread *threads; /* owns; by rising id */
     size_t thread_count;
     struct sonde_stack_frame *frames; /* owns; of all threads: those at the same addresses share */

@@ -223,7 +223,7 @@ static const char *thread_name(struct naming *naming, uint64_t ns_tid)
     if (sn_file_peek_at(AT_FDCWD, path, name, sizeof(name)) < 0)
         return ""; /* it has ended meanwhile */
     name[strcspn(name, "\n")] = '\0';
-    return strcmp(name, naming->stacks->process_name) == 0 ? "" : keep(naming, name);
+    return strcmp(name, naming->stacks->comm) == 0 ? "" : keep(naming, name);
 }
 
 static int by_id(const void *one, const void *other)

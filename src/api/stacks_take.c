@@ -16,6 +16,7 @@
 #include "base/own.h"
 #include "base/stream.h"
 #include "convert/stacks_formats.h"
+#include "source/proc/facts.h"
 
 static void sonde_stacks_free_auto(struct sonde_stacks **slot)
 {
@@ -102,9 +103,12 @@ static void look_at(struct sonde_stacks *stacks)
 {
     char path[64];
     char status[4096];
+    struct sn_proc_facts facts;
+    if (sn_process_facts(stacks->pid, &facts))
+        sn_process_name(&facts, stacks->process_name);
     (void)snprintf(path, sizeof(path), "/proc/%" PRIu32 "/comm", stacks->pid);
-    (void)sn_file_peek_at(AT_FDCWD, path, stacks->process_name, sizeof(stacks->process_name));
-    stacks->process_name[strcspn(stacks->process_name, "\n")] = '\0';
+    (void)sn_file_peek_at(AT_FDCWD, path, stacks->comm, sizeof(stacks->comm));
+    stacks->comm[strcspn(stacks->comm, "\n")] = '\0';
     (void)snprintf(path, sizeof(path), "/proc/%" PRIu32 "/status", stacks->pid);
     stacks->main_id = stacks->pid;
     const char *line = sn_file_peek_at(AT_FDCWD, path, status, sizeof(status)) > 0

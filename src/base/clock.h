@@ -19,4 +19,10 @@ uint64_t sn_clock_deadline(uint64_t from_now_ns);
 /* Milliseconds until `deadline_ns` for poll(2): 0 when past, -1 for never, rounded up. */
 int sn_clock_poll_ms(uint64_t deadline_ns);
 
+/* The shorter of two times for poll(2), where -1 is for ever. */
+static inline int sn_clock_sooner_ms(int a, int b)
+{
+    return a < 0 || (b >= 0 && b < a) ? b : a;
+}
+
 #endif

@@ -12,6 +12,8 @@
 #include "base/text.h"
 #include "cli/live_run.h"
 #include "cli/provider_options.h"
+#include "cli/remote.h"
+#include "cli/remote_events.h"
 #include "cli/terminal.h"
 #include "sonde/filter.h"
 #include "sonde/writer.h"
@@ -33,6 +35,7 @@ struct arguments {
     const char *output;
     uint64_t duration_ns;
     uint64_t limit;
+    struct sn_remote_choice remote;
 };
 
 /* Values on a terminal: what is longer is seldom read there. */
@@ -61,12 +64,13 @@ static const struct sn_option options[] = {
     {0, "where", SN_OPTION_TEXT, AT(where), "CONDITION",
      "only events for which it holds: 'DurationNs > 1e6'"},
     {0, "stacks", SN_OPTION_FLAG, AT(stacks), NULL, "where each came from, by name"},
-    {0, "format", SN_OPTION_TEXT, AT(format), "FORMAT", "text or ndjson"},
+    {0, "format", SN_OPTION_TEXT, AT(format), "FORMAT", "text or ndjson; with --host ndjson only"},
     {0, "json", SN_OPTION_FLAG, AT(json), NULL, "the same as --format ndjson"},
     {'o', "output", SN_OPTION_TEXT, AT(output), "FILE", "write there"},
     {0, "duration", SN_OPTION_DURATION, AT(duration_ns), "TIME",
      "stop after 30s, 5m, or dd:hh:mm:ss"},
     {0, "limit", SN_OPTION_NUMBER, AT(limit), "COUNT", "stop after so many events"},
+    SN_REMOTE_OPTIONS(AT(remote)),
     SN_OPTIONS_END,
 };
 
@@ -246,6 +250,33 @@ static int listen_to(struct view *view, char **command)
     return sn_live_run(&run);
 }
 
+/* One process, as lines of JSON, without names of methods: more cannot be asked of a controller. */
+static int run_remote(const struct view *view, const struct sn_operands *operands,
+                      struct sonde_error *err)
+{
+    const struct arguments *arguments = view->arguments;
+    bool has_several = arguments->all || arguments->pids.count + arguments->names.count > 1;
+    bool is_ndjson =
+        arguments->json || (arguments->format && strcasecmp(arguments->format, "ndjson") == 0);
+    struct sn_remote_events events = {
+        .pid = arguments->pids.count ? arguments->pids.items[0] : NULL,
+        .name = arguments->names.count ? arguments->names.items[0] : NULL,
+        .events = &arguments->events,
+        .level = view->level,
+        .output = arguments->output,
+        .duration_ns = arguments->duration_ns,
+        .limit = arguments->limit,
+    };
+    events.providers = sonde_provider_set_get(view->set, &events.provider_count);
+    if (has_several || operands->command || arguments->where || arguments->stacks || !is_ndjson) {
+        (void)sn_remote_refuse(
+            &arguments->remote,
+            "a command, several processes, --where, --stacks or text (but --format ndjson)", err);
+        return sn_command_fail(err);
+    }
+    return sn_remote_events_run(&events, &arguments->remote);
+}
+
 static int run(const void *given, const struct sn_operands *operands)
 {
     const struct arguments *arguments = given;
@@ -256,6 +287,8 @@ static int run(const void *given, const struct sn_operands *operands)
         code = refuse_condition(arguments->where, &err);
     else if (prepare(&view, &err) != SONDE_OK)
         code = sn_command_fail(&err);
+    else if (sn_remote_is_named(&arguments->remote))
+        code = run_remote(&view, operands, &err);
     else
         code = listen_to(&view, operands->command);
     sonde_filter_free(view.filter);

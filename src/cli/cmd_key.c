@@ -28,11 +28,11 @@ struct arguments {
 
 static const struct sn_option options[] = {
     {0, "scope", SN_OPTION_TEXT, offsetof(struct arguments, scope), "SCOPE",
-     "add: metrics, read, control, attach or secrets, each with those before it (read)"},
+     "add: metrics < read < control < attach < secrets (read)"},
     {0, "name", SN_OPTION_TEXT, offsetof(struct arguments, name), "NAME",
      "add: what the audit log calls it (its id)"},
     {0, "expires", SN_OPTION_DURATION, offsetof(struct arguments, expires_ns), "TIME",
-     "add: how long it is good, such as 12h or 90:00:00:00 for days (until revoked)"},
+     "add: how long it is good: 12h (until revoked)"},
     {0, "state", SN_OPTION_TEXT, offsetof(struct arguments, state), "FOLDER",
      "the controller's state folder (~/.local/state/sonde)"},
     {0, "json", SN_OPTION_FLAG, offsetof(struct arguments, json), NULL, "JSON"},

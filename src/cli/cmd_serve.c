@@ -18,7 +18,8 @@
 #include "daemon/state_folder.h"
 #include "net/control_path.h"
 
-#define ADDRESS "127.0.0.1:52380"
+#define ADDRESS        "127.0.0.1:52380"
+#define STORE_SIZE_MIN 1000000u
 
 struct arguments {
     struct sn_option_list listen;
@@ -32,6 +33,7 @@ struct arguments {
     const char *jwt_subject;
     const char *jwt_issuer;
     const char *anonymous;
+    bool plain_http;
     struct sn_option_list disabled;
     const char *state;
     bool no_store;
@@ -65,8 +67,10 @@ static const struct sn_option options[] = {
     {0, "jwt-issuer", SN_OPTION_TEXT, AT(jwt_issuer), "NAME", "its iss; dotnet-monitor's own"},
     {0, "anonymous", SN_OPTION_TEXT, AT(anonymous), "SCOPE",
      "what everybody may: metrics, read, control, attach, secrets"},
+    {0, "plain-http", SN_OPTION_FLAG, AT(plain_http), NULL,
+     "for other machines without TLS, too: keys can be read on the way"},
     {0, "disable", SN_OPTION_LIST, AT(disabled), "NAME,...",
-     "switch resources off: dumps, stacks, logs ..."},
+     "switch resources off: dump, env, stacks ..."},
     {0, "state", SN_OPTION_TEXT, AT(state), "FOLDER", "keys, recordings and history"},
     {0, "no-store", SN_OPTION_FLAG, AT(no_store), NULL, "keep no history"},
     {0, "store-size", SN_OPTION_BYTES, AT(store_size), "SIZE", "of what is kept at most; 2GB"},
@@ -188,6 +192,7 @@ static int take_tls(const struct arguments *arguments, struct sonde_error *err)
 static void take_plain(const struct arguments *arguments, struct sn_serve_options *serve)
 {
     serve->no_store = arguments->no_store;
+    serve->allows_plain = arguments->plain_http;
     serve->store_bytes_max = arguments->store_size;
     serve->store_age_max_ns = arguments->store_age_ns;
     serve->interval_ns = arguments->interval_ns;
@@ -210,6 +215,9 @@ static int take_options(const struct arguments *arguments, struct sn_serve_optio
                         char path[SN_CONTROL_PATH_SIZE], struct sonde_error *err)
 {
     take_plain(arguments, serve);
+    if (arguments->store_size && arguments->store_size < STORE_SIZE_MIN)
+        return sn_fail(err, SONDE_E_ARGUMENT, 0,
+                       "--store-size: the store needs at least 1MB; --no-store keeps none");
     int rc = take_prefix(arguments->prefix, serve, err);
     if (rc == SONDE_OK)
         rc = take_scope(arguments->anonymous, serve, err);
@@ -229,9 +237,18 @@ static int take_options(const struct arguments *arguments, struct sn_serve_optio
 
 /* --- telling --- */
 
+/* What makes it more open than it begins. */
+static void say_exposure(const struct sn_serve_options *serve, const char *const *urls)
+{
+    SN_AUTO(sn_buf_done) struct sn_buf text = sn_buf_with_limit(8192);
+    sn_exposure_describe(serve, urls, &text);
+    if (text.size)
+        (void)fputs(sn_buf_string(&text), stderr);
+}
+
 static void say_ready(void *user, const char *const *urls, size_t url_count, const char *link)
 {
-    (void)user;
+    say_exposure(user, urls);
     for (size_t i = 0; i < url_count; i++) {
         (void)fputs("listening on ", stdout);
         sn_terminal_put(stdout, SN_STYLE_NONE, urls[i]);
@@ -245,14 +262,10 @@ static void say_ready(void *user, const char *const *urls, size_t url_count, con
     (void)fflush(stdout);
 }
 
-/* What makes it more open than it begins. */
-static void say_exposure(const struct sn_serve_options *serve)
+static void say_certificate(void *user, const char *fingerprint)
 {
-    SN_AUTO(sn_buf_done) struct sn_buf text = sn_buf_with_limit(8192);
-    if (sn_exposure_check(serve, NULL) == SONDE_OK)
-        sn_exposure_describe(serve, &text);
-    if (text.size)
-        (void)fputs(sn_buf_string(&text), stderr);
+    (void)user;
+    (void)printf("certificate %s  (SHA-256, for --host-pin)\n", fingerprint);
 }
 
 /* What may be given as a list, too. */
@@ -291,7 +304,7 @@ static int run(const void *given, const struct sn_operands *operands)
     SN_AUTO(sn_close) int signals = -1;
     SN_AUTO(lists_done) struct lists lists = {.disabled = {.count = 0}};
     struct sonde_error err = {0};
-    struct sn_serve_options serve = {.ready = say_ready};
+    struct sn_serve_options serve = {.ready = say_ready, .certified = say_certificate};
     int rc = take_options(arguments, &serve, path, &err);
     if (rc == SONDE_OK)
         rc = take_lists(arguments, &lists, &serve, &err);
@@ -303,7 +316,7 @@ static int run(const void *given, const struct sn_operands *operands)
         serve.state_folder = state;
         serve.signals = signals;
         sn_open_files_raise();
-        say_exposure(&serve);
+        serve.user = &serve;
         rc = sn_serve(&serve, &err);
     }
     return rc == SONDE_OK ? SN_EXIT_DONE : sn_command_fail(&err);

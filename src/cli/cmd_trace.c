@@ -240,6 +240,14 @@ static bool suits_remote(const struct arguments *arguments, const struct sn_oper
            arguments->pids.count + arguments->names.count <= 1;
 }
 
+/* What one does for us that nobody named: just what would come of it here. */
+static bool suits_any(const struct arguments *arguments, const struct sn_operands *operands)
+{
+    return suits_remote(arguments, operands) && !operands->count && !arguments->json &&
+           !arguments->keep && !arguments->stop_provider && !arguments->stop_event &&
+           !arguments->stop_payload && arguments->pids.count + arguments->names.count == 1;
+}
+
 static int find_remote_target(const struct arguments *arguments, struct sn_remote *remote,
                               uint32_t *ret_pid, struct sonde_error *err)
 {
@@ -251,17 +259,20 @@ static int find_remote_target(const struct arguments *arguments, struct sn_remot
         remote, pid, arguments->names.count ? arguments->names.items[0] : NULL, ret_pid, err);
 }
 
+/* -1: a controller that nobody named cannot do it. */
 static int run_remote(const struct arguments *arguments, struct sn_remote *remote, int signals)
 {
     struct sonde_error err = {0};
     uint32_t pid = 0;
     if (find_remote_target(arguments, remote, &pid, &err) != SONDE_OK)
-        return sn_command_fail(&err);
+        return remote->is_named ? sn_command_fail(&err) : -1;
     struct sn_remote_recording recording = {.remote = remote,
                                             .body = remote_body(arguments, pid),
                                             .output = arguments->output,
                                             .ending = ".nettrace",
                                             .json = arguments->json,
+                                            .has_record = !arguments->no_cpu,
+                                            .is_optional = !remote->is_named,
                                             .is_live = isatty(STDERR_FILENO),
                                             .reads_keys = isatty(STDIN_FILENO),
                                             .signals = signals,
@@ -278,17 +289,16 @@ static int try_remote(const struct arguments *arguments, const struct sn_operand
     SN_AUTO(sn_close) int signals = -1;
     SN_AUTO(sn_remote_close) struct sn_remote *remote = NULL;
     int rc = SONDE_OK;
-    if (!sn_remote_is_named(&arguments->remote))
-        return sn_remote_open(&arguments->remote, false, -1, &remote, &err) == SONDE_OK
-                   ? -1
-                   : sn_command_fail(&err);
-    if (!suits_remote(arguments, operands))
+    if (sn_remote_is_named(&arguments->remote) && !suits_remote(arguments, operands))
         rc = sn_remote_refuse(&arguments->remote, "a command, --roll or several processes", &err);
     if (rc == SONDE_OK)
         rc = sn_signals_open(&signals, &err);
     if (rc == SONDE_OK)
-        rc = sn_remote_open(&arguments->remote, false, signals, &remote, &err);
-    return rc == SONDE_OK ? run_remote(arguments, remote, signals) : sn_command_fail(&err);
+        rc = sn_remote_open(&arguments->remote, suits_any(arguments, operands), signals, &remote,
+                            &err);
+    if (rc != SONDE_OK)
+        return sn_command_fail(&err);
+    return remote ? run_remote(arguments, remote, signals) : -1;
 }
 
 /* --- the verb --- */

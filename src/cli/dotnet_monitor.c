@@ -47,6 +47,7 @@ struct arguments {
     int metrics;
     const char *port;
     int no_auth;
+    int plain_http;
     int temp_key;
     int no_http_egress;
     const char *file;
@@ -91,6 +92,8 @@ static void set_arguments(struct sn_monitor_settings *settings, const struct arg
                                   arguments->metrics == SN_NET_OFF ? "False" : "True",
                                   COMMAND_LINE);
     set_list(settings, "Metrics:Endpoints", &arguments->metric_urls, "http://localhost:52325");
+    if (arguments->plain_http == SN_NET_ON) /* of ours: nobody sees it who did not ask for it */
+        (void)sn_monitor_settings_set(settings, "AllowPlainHttp", "True", COMMAND_LINE);
     set_list(settings, "urls", &arguments->urls, "https://localhost:52323");
 }
 
@@ -309,6 +312,13 @@ static int serve(struct sn_monitor_plan *plan, const struct arguments *arguments
     return sn_serve(&plan->options, err);
 }
 
+static void say_rules(const struct sn_monitor_settings *settings)
+{
+    if (sn_monitor_settings_within(settings, "CollectionRules", 0) < settings->count)
+        say("warn", 40, "Startup",
+            "CollectionRules are configured: they are passed over, nothing is collected by rule.");
+}
+
 static int run_collect(const struct sn_net_line *line)
 {
     const struct arguments *arguments = line->arguments;
@@ -317,6 +327,7 @@ static int run_collect(const struct sn_net_line *line)
     struct sn_monitor_plan plan;
     read_settings(&settings, arguments);
     say_port(&settings);
+    say_rules(&settings);
     int rc = sn_monitor_plan_make(&settings, &plan, &err);
     if (rc == SONDE_OK)
         rc = allow(&settings, arguments, &plan.options, &err);
@@ -407,6 +418,13 @@ static int run_generate(const struct sn_net_line *line)
          NULL,                                                                           \
          false,                                                                          \
          "Everybody may do everything."},                                                \
+        {"--plain-http",                                                                 \
+         NULL,                                                                           \
+         SN_NET_SWITCH,                                                                  \
+         AT(plain_http),                                                                 \
+         NULL,                                                                           \
+         false,                                                                          \
+         "Serve other machines without TLS, too: keys can be read on the way."},         \
         {"--temp-apikey",                                                                \
          NULL,                                                                           \
          SN_NET_SWITCH,                                                                  \

@@ -256,7 +256,7 @@ int sn_monitor_plan_make(const struct sn_monitor_settings *settings, struct sn_m
     plan->options.prefix = "";
     plan->options.access.prefix = "";
     plan->options.no_store = true;
-    plan->options.allows_plain = true; /* "http://" in an address is plain enough */
+    plan->options.allows_plain = sn_monitor_settings_flag(settings, "AllowPlainHttp", false);
     plan->options.no_counters = !has_metrics;
     int rc = add_places(plan, sn_monitor_settings_get(settings, "urls"), SN_PLACE_API, err);
     if (rc == SONDE_OK && has_metrics)

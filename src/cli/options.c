@@ -86,6 +86,9 @@ static int parse_one(const struct sn_option *options, int argc, char **argv, int
     const char *word = argv[*at];
     const char *value;
     const struct sn_option *option = match(options, word, &value);
+    if (!option && strncmp(word, "--host", 6) == 0 && (!word[6] || word[6] == '='))
+        return sn_fail(err, SONDE_E_ARGUMENT, 0,
+                       "--host: this verb works on this machine only, not through a controller");
     if (!option || (option->kind == SN_OPTION_FLAG && value))
         return sn_fail(err, SONDE_E_ARGUMENT, 0, "there is no option '%.64s'", word);
     if (option->kind != SN_OPTION_FLAG && !value) {

@@ -86,16 +86,11 @@ static void show(struct session *session, bool at_once)
     session->shown_ns = now;
 }
 
-static int sooner(int left, int right)
-{
-    return right >= 0 && (left < 0 || right < left) ? right : left;
-}
-
 static int poll_timeout(const struct session *session)
 {
-    int timeout =
-        sooner(sonde_recorder_wait_ms(session->recorder), sn_clock_poll_ms(session->deadline_ns));
-    return session->run->live ? sooner(timeout, LIVE_EVERY_MS) : timeout;
+    int timeout = sn_clock_sooner_ms(sonde_recorder_wait_ms(session->recorder),
+                                     sn_clock_poll_ms(session->deadline_ns));
+    return session->run->live ? sn_clock_sooner_ms(timeout, LIVE_EVERY_MS) : timeout;
 }
 
 /* Enter ends the recording, the input's end only ends listening to it. */

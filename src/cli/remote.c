@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 #include <unistd.h>
 
 #include "base/buf.h"
@@ -12,8 +13,10 @@
 #include "base/err.h"
 #include "base/file.h"
 #include "base/own.h"
+#include "daemon/own_hosts.h"
 #include "net/control_path.h"
 #include "net/http_client.h"
+#include "net/url.h"
 
 #define ANSWER_MAX   (64u << 20)
 #define KEY_FILE_MAX 8192u
@@ -60,6 +63,24 @@ static int take_text(void *user, const void *bytes, size_t size, struct sonde_er
                : SONDE_OK;
 }
 
+/* What changes that. */
+static const char *advice(const struct sn_remote *remote, const struct sonde_error *cause)
+{
+    const struct sn_http_answer *answer = sn_http_client_answer(remote->client);
+    bool is_https = strncmp(sn_http_client_url(remote->client), "https:", 6) == 0;
+    if (answer->status == 401)
+        return "; give a key: SONDE_KEY, or --host-key-file FILE";
+    if (answer->status == 403)
+        return "; give another key: SONDE_KEY, or --host-key-file FILE";
+    if (strstr(cause->text, "no TLS with") && strstr(cause->text, "certificate"))
+        return "; if it is the right one, give --host-pin SHA256 or --host-ca FILE";
+    if (is_https && strstr(cause->text, "no TLS with"))
+        return "; perhaps it speaks plain http there: --host http://...";
+    if (!is_https && !answer->status && cause->status == SONDE_E_GONE)
+        return "; perhaps it speaks TLS there: --host https://...";
+    return "";
+}
+
 /* What a problem+json says; a page for browsers says nothing. */
 int sn_remote_fail(struct sn_remote *remote, const struct sonde_error *cause,
                    struct sonde_error *err)
@@ -70,10 +91,17 @@ int sn_remote_fail(struct sn_remote *remote, const struct sonde_error *cause,
         is_problem ? json_loads(sn_http_client_problem(remote->client), 0, NULL) : NULL;
     const char *detail = sn_remote_text(problem, "detail");
     const char *title = sn_remote_text(problem, "title");
-    int rc = detail[0] || title[0] ? sn_fail(err, cause->status, 0, "%.300s: HTTP %u: %.300s",
-                                             sn_http_client_url(remote->client), answer->status,
-                                             detail[0] ? detail : title)
-                                   : sn_fail_as(err, cause);
+    const char *more = advice(remote, cause);
+    bool is_mute = strstr(more, "speaks"); /* another language: that is no connection */
+    int rc = SONDE_OK;
+    if (detail[0] || title[0])
+        rc = sn_fail(err, cause->status, 0, "%.300s: HTTP %u: %.300s%s",
+                     sn_http_client_url(remote->client), answer->status, detail[0] ? detail : title,
+                     more);
+    else
+        rc = *more ? sn_fail(err, is_mute ? SONDE_E_REFUSED : cause->status, 0, "%.400s%s",
+                             cause->text, more)
+                   : sn_fail_as(err, cause);
     json_decref(problem);
     return rc;
 }
@@ -212,6 +240,22 @@ static int greet(struct sn_remote *remote, struct sonde_error *err)
     return rc;
 }
 
+/* Whoever is on the way reads what goes over plain http, and has the key from then on. */
+static int check_way(const struct sn_remote_choice *choice, const char *key,
+                     struct sonde_error *err)
+{
+    struct sn_url url;
+    const char *host = named_host(choice);
+    if (!key[0] || choice->is_plain || strncasecmp(host, "http://", 7) != 0)
+        return SONDE_OK;
+    int rc = sn_url_parse(host, &url, err);
+    if (rc != SONDE_OK || sn_own_hosts_is_loopback(url.host))
+        return rc;
+    return sn_fail(err, SONDE_E_DENIED, 0,
+                   "the key would go to %.200s in clear: use https://, or say --host-plain",
+                   url.host);
+}
+
 static int open_named(const struct sn_remote_choice *choice, int stop_fd,
                       struct sn_remote **ret_remote, struct sonde_error *err)
 {
@@ -225,6 +269,8 @@ static int open_named(const struct sn_remote_choice *choice, int stop_fd,
         .pin = choice->tls_pin,
         .stop_fd = stop_fd,
     };
+    if (rc == SONDE_OK)
+        rc = check_way(choice, key, err);
     if (rc == SONDE_OK)
         rc = new_remote(&options, &remote, err);
     explicit_bzero(key, sizeof(key));
@@ -271,10 +317,10 @@ int sn_remote_open(const struct sn_remote_choice *choice, bool uses_any, int sto
     *ret_remote = NULL;
     if (host && !is_none(host))
         return open_named(choice, stop_fd, ret_remote, err);
-    if (choice->key_file || choice->ca_file || choice->tls_pin)
+    if (choice->key_file || choice->ca_file || choice->tls_pin || choice->is_plain)
         return sn_fail(err, SONDE_E_ARGUMENT, 0,
-                       "--host-key-file, --host-ca and --host-pin are for a controller: which? "
-                       "give --host URL");
+                       "--host-key-file, --host-ca, --host-pin and --host-plain are for a "
+                       "controller: which? give --host URL");
     if (!host && uses_any)
         *ret_remote = open_local(stop_fd);
     return SONDE_OK;

@@ -20,6 +20,7 @@ struct sn_remote_choice {
     const char *key_file;
     const char *ca_file;
     const char *tls_pin;
+    bool is_plain; /* the key may go over plain http */
 };
 
 /* The rows of its options; `at` is where it stands in the arguments. */
@@ -42,6 +43,12 @@ struct sn_remote_choice {
          (at) + offsetof(struct sn_remote_choice, ca_file),                               \
          "FILE",                                                                          \
          "authorities to trust for it (PEM)"},                                            \
+        {0,                                                                               \
+         "host-plain",                                                                    \
+         SN_OPTION_FLAG,                                                                  \
+         (at) + offsetof(struct sn_remote_choice, is_plain),                              \
+         NULL,                                                                            \
+         "send the key over plain http to another machine, too"},                         \
     {                                                                                     \
         0, "host-pin", SN_OPTION_TEXT, (at) + offsetof(struct sn_remote_choice, tls_pin), \
             "SHA256", "trust just this certificate of it"                                 \

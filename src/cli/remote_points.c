@@ -154,6 +154,9 @@ static void read_point(struct sn_arena *arena, const json_t *object, int64_t off
         .max = sn_remote_real(object, "max"),
         .deviation = sn_remote_real(object, "deviation"),
     };
+    /* There, the value of one that goes both ways is where it stands. */
+    if (to->kind == SONDE_POINT_UP_DOWN)
+        to->value = sn_remote_real(object, "change");
     to->display_name = *display ? copy(arena, display) : to->name;
     read_tags(arena, object, to);
     read_quantiles(arena, object, to);

@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/buf.h"
@@ -21,10 +22,12 @@
 #include "cli/terminal.h"
 #include "net/http_client.h"
 
-#define LOOK_MS      250
-#define GIVE_UP_AT   2u /* a second Ctrl-C wants no more of it */
-#define PATH_SIZE    128
-#define OUTPUT_LIMIT (64u << 10)
+#define LOOK_MS       250
+#define GIVE_UP_AT    2u /* a second Ctrl-C wants no more of it */
+#define LEASE_SECONDS 30 /* it ends when we do, whatever ends us */
+#define LOOKS_AT_END  20 /* for as long as it may take to stop before it is deleted */
+#define PATH_SIZE     128
+#define OUTPUT_LIMIT  (64u << 10)
 
 /* --- bodies --- */
 
@@ -83,6 +86,7 @@ static void take_state(struct sn_remote_recording *recording, json_t *state)
 static int begin(struct sn_remote_recording *recording, struct sonde_error *err)
 {
     json_t *state = NULL;
+    (void)json_object_set_new(recording->body, "leaseSeconds", json_integer(LEASE_SECONDS));
     int rc = sn_remote_ask(recording->remote, "POST", "/api/v1/recordings", recording->body, &state,
                            err);
     if (rc != SONDE_OK)
@@ -120,16 +124,6 @@ static int stop(struct sn_remote_recording *recording, struct sonde_error *err)
     return rc;
 }
 
-static void forget(struct sn_remote_recording *recording)
-{
-    char path[PATH_SIZE];
-    put_path(recording, "", path);
-    (void)sn_signals_drain(recording->signals);
-    (void)sn_remote_ask(recording->remote, "DELETE", path, NULL, NULL, NULL);
-}
-
-/* --- while it runs --- */
-
 static bool is_over(const struct sn_remote_recording *recording)
 {
     static const char *const ends[] = {"Succeeded", "Failed", "Cancelled"};
@@ -140,6 +134,25 @@ static bool is_over(const struct sn_remote_recording *recording)
     }
     return false;
 }
+
+/* One that runs cannot be deleted. */
+static void forget(struct sn_remote_recording *recording)
+{
+    char path[PATH_SIZE];
+    struct sonde_error err = {0};
+    put_path(recording, "", path);
+    (void)sn_signals_drain(recording->signals);
+    int rc = is_over(recording) ? SONDE_OK : stop(recording, &err);
+    for (unsigned i = 0; rc == SONDE_OK && i < LOOKS_AT_END && !is_over(recording); i++) {
+        struct pollfd polled = {.fd = recording->signals, .events = POLLIN};
+        if (poll(&polled, 1, LOOK_MS) > 0)
+            break;
+        rc = look(recording, &err);
+    }
+    (void)sn_remote_ask(recording->remote, "DELETE", path, NULL, NULL, NULL);
+}
+
+/* --- while it runs --- */
 
 static uint64_t ns_of(const json_t *object, const char *name)
 {
@@ -239,6 +252,25 @@ static int download(struct sn_remote_recording *recording, const char *output, c
     return rc;
 }
 
+/* CPU time by thread stands beside the trace, as of one that was made here. */
+static int download_record(struct sn_remote_recording *recording, const char *output,
+                           struct sonde_error *err)
+{
+    SN_AUTO(sn_buf_done) struct sn_buf path = sn_buf_with_limit(8192);
+    struct sonde_error cause = {0};
+    struct stat status;
+    uint64_t bytes;
+    if (stat(output, &status) != 0 || !S_ISREG(status.st_mode))
+        return SONDE_OK; /* a pipe has nothing beside it */
+    sn_buf_format(&path, "%s.cpu", output);
+    int rc = download(recording, sn_buf_string(&path), "/download?format=cpu", &bytes, &cause);
+    if (rc == SONDE_E_NOT_FOUND) { /* what is there is of another trace */
+        (void)unlink(sn_buf_string(&path));
+        return SONDE_OK;
+    }
+    return rc == SONDE_OK ? rc : sn_fail_as(err, &cause);
+}
+
 /* --- the outcome --- */
 
 static void write_outcome(const json_t *state, const char *output, uint64_t bytes)
@@ -282,6 +314,9 @@ static int run(struct sn_remote_recording *recording, struct sonde_error *err)
     SN_AUTO(sn_buf_done) struct sn_buf output = sn_buf_with_limit(8192);
     uint64_t bytes = 0;
     int rc = begin(recording, err);
+    if (rc != SONDE_OK && recording->is_optional && !recording->stop_count &&
+        !sn_signals_pending(recording->signals))
+        return -1;
     if (rc == SONDE_OK)
         rc = follow(recording, err);
     if (rc != SONDE_OK)
@@ -289,6 +324,8 @@ static int run(struct sn_remote_recording *recording, struct sonde_error *err)
     name_output(recording, &output);
     if (sn_remote_u64(recording->state, "fileBytes"))
         rc = download(recording, sn_buf_string(&output), "/download", &bytes, err);
+    if (rc == SONDE_OK && bytes && recording->has_record)
+        rc = download_record(recording, sn_buf_string(&output), err);
     if (rc != SONDE_OK)
         return sn_command_fail(err);
     return finish(recording, sn_buf_string(&output), bytes);

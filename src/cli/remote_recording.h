@@ -18,9 +18,11 @@ struct sn_remote_recording {
     const char *output;       /* NULL: a name made of the process's */
     const char *ending;       /* ".nettrace" */
     bool json;
-    bool is_live;    /* a terminal is there to be rewritten */
-    bool reads_keys; /* Enter ends it */
-    int signals;     /* of cli/signals.h */
+    bool has_record;  /* CPU time beside it, which comes along where there is any */
+    bool is_optional; /* nobody asked for a controller: one that cannot is passed over */
+    bool is_live;     /* a terminal is there to be rewritten */
+    bool reads_keys;  /* Enter ends it */
+    int signals;      /* of cli/signals.h */
     /* The last line, for people, of `progress` as the controller tells it. */
     void (*tell)(const json_t *recording, const json_t *progress);
 
@@ -30,7 +32,7 @@ struct sn_remote_recording {
     unsigned stop_count;
 };
 
-/* Returns the exit code; failures are told. */
+/* Returns the exit code; failures are told. -1: `is_optional`, and it did not begin. */
 int sn_remote_recording_run(struct sn_remote_recording *recording);
 
 /* For bodies: a list of texts, left out when empty; several with commas as one text. */

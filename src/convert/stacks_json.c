@@ -16,7 +16,6 @@ static void write_thread(struct sn_json *json, const struct sonde_stack_thread *
     sn_json_object(json, NULL);
     sn_json_u64(json, "id", thread->thread_id);
     sn_json_text(json, "name", thread->name);
-    sn_json_bool(json, "managed", thread->is_managed);
     sn_json_close(json);
 }
 

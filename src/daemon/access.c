@@ -124,8 +124,18 @@ static void take_key(struct sn_access *access, const char *token, struct sn_iden
                      const char **ret_why)
 {
     const struct sn_key *key = sn_key_ring_find(access->keys, token, strlen(token), ret_why);
-    if (key)
-        name_it(ret_who, key->scope, "key", key->name);
+    if (!key)
+        return;
+    name_it(ret_who, key->scope, "key", key->name);
+    (void)snprintf(ret_who->key_id, sizeof(ret_who->key_id), "%s", key->id);
+}
+
+bool sn_access_is_good(struct sn_access *access, const struct sn_identity *who)
+{
+    if (who->key_id[0])
+        return sn_key_ring_has(access->keys, who->key_id);
+    return !who->session ||
+           sn_session_table_has(&access->sessions, who->session, sn_clock_monotonic_ns());
 }
 
 static void take_jwt(struct sn_access *access, const char *token, struct sn_identity *ret_who,

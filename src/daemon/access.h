@@ -32,6 +32,7 @@ struct sn_identity {
     enum sn_scope scope;
     uint64_t session; /* of a browser; 0: none */
     char name[96];    /* of the key, subject, user or certificate: for the audit log */
+    char key_id[17];  /* of a key; "" */
     const char *kind; /* "key", "jwt", "session", "peer", "certificate", "anonymous", "none" */
 };
 
@@ -81,6 +82,10 @@ int sn_access_allow_host(struct sn_access *access, const char *host, struct sond
  * nothing was shown at all). Cookies count only for requests of our own page. */
 void sn_access_identify(struct sn_access *access, struct sn_http_exchange *exchange,
                         struct sn_identity *ret_who, const char **ret_why);
+
+/* Whether who was let in still would be: his key was not revoked and is not over, his session was
+ * not ended. For answers that have no end. */
+bool sn_access_is_good(struct sn_access *access, const struct sn_identity *who);
 
 /* Refusals that do not depend on who asks: a foreign Host (421), a foreign Origin (403), a key in
  * the query (400), a body that is no JSON where one is sent (415). 0: none; else the status, and

@@ -258,6 +258,14 @@ uint64_t sn_artefact_size(const struct sn_artefact *artefact)
     return size;
 }
 
+uint64_t sn_artefact_held(const struct sn_artefact *artefact)
+{
+    lock(artefact);
+    uint64_t held = artefact->size - artefact->given_back;
+    unlock(artefact);
+    return held;
+}
+
 bool sn_artefact_is_ended(const struct sn_artefact *artefact, int *ret_status)
 {
     lock(artefact);

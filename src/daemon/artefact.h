@@ -46,6 +46,7 @@ void sn_artefact_end(struct sn_artefact *artefact, int status, const char *messa
 #define SN_ARTEFACT_FAILED ((ssize_t)-2)
 ssize_t sn_artefact_read(struct sn_artefact *artefact, uint64_t offset, void *to, size_t size);
 uint64_t sn_artefact_size(const struct sn_artefact *artefact); /* so far */
+uint64_t sn_artefact_held(const struct sn_artefact *artefact); /* without what was given back */
 bool sn_artefact_is_ended(const struct sn_artefact *artefact, int *ret_status);
 
 /* Called from whatever thread makes it grow or end, which must only post; any number of followers,

@@ -1,7 +1,6 @@
-/* A timer of the roads cannot be taken back, so the memory of a beat lives until the timer that is
- * under way has come. */
 #include "daemon/beat.h"
 
+#include <stdbool.h>
 #include <stdlib.h>
 
 #include "base/clock.h"
@@ -13,18 +12,19 @@ struct sn_beat {
     uint64_t interval_ns;
     void (*run)(void *user); /* NULL: it is over */
     void *user;
+    bool is_inside; /* its run is under way, which may end it */
 };
 
 static void come(void *user)
 {
     struct sn_beat *beat = user;
-    if (beat->run)
-        beat->run(beat->user);
-    if (!beat->run) {
-        free(beat);
-        return;
-    }
+    /* First of all: then there is room for it. */
     (void)sn_roads_at(beat->roads, sn_clock_deadline(beat->interval_ns), come, beat, NULL);
+    beat->is_inside = true;
+    beat->run(beat->user);
+    beat->is_inside = false;
+    if (!beat->run)
+        sn_beat_free(beat);
 }
 
 int sn_beat_new(struct sn_roads *roads, uint64_t interval_ns, void (*run)(void *user), void *user,
@@ -45,6 +45,11 @@ int sn_beat_new(struct sn_roads *roads, uint64_t interval_ns, void (*run)(void *
 
 void sn_beat_free(struct sn_beat *beat)
 {
-    if (beat)
-        beat->run = NULL;
+    if (!beat)
+        return;
+    beat->run = NULL;
+    if (beat->is_inside)
+        return;
+    sn_roads_forget(beat->roads, beat);
+    free(beat);
 }

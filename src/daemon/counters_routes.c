@@ -27,7 +27,7 @@ static void write_one(struct sn_rest_call *call, const struct sn_point_shot *sho
     struct sn_json json = sn_json_to(&call->out);
     const struct sn_shot_process *process = sn_point_shot_find(shot, pid);
     if (!process) {
-        sn_rest_problem(call, 404, "process %u is not watched: there is no such .NET process", pid);
+        sn_rest_problem(call, 404, "there is no .NET process %u that can be watched", pid);
     } else if (wants_csv(call)) {
         call->content_type = "text/csv; charset=utf-8";
         sn_point_csv_head(&call->out);
@@ -145,6 +145,7 @@ const struct sn_route sn_counters_routes[] = {
      .parameters = all_parameters,
      .responses = all_responses,
      .summary = "the latest counters of every process",
+     .share_ns = SN_ROUTE_MOMENT_NS,
      .handle = get_counters},
     {.method = "GET",
      .path = "/api/v1/processes/{pid}/counters",

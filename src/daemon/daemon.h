@@ -13,6 +13,7 @@ struct sn_audit;
 struct sn_exception_history;
 struct sn_event_topics;
 struct sn_http_server;
+struct sn_http_shared;
 struct sn_operations;
 struct sn_roads;
 struct sn_router;
@@ -26,10 +27,11 @@ struct sn_workers;
 struct sn_daemon {
     const struct sn_serve_options *options; /* borrows */
     uint64_t start_ns;
-    struct sn_http_server *http; /* the HTTP thread's */
-    struct sn_access *access;    /* the HTTP thread's */
-    struct sn_audit *audit;      /* the HTTP thread's; NULL: nothing is written down */
-    struct sn_router *router;    /* the HTTP thread's */
+    struct sn_http_server *http;    /* the HTTP thread's */
+    struct sn_http_shared *openapi; /* the HTTP thread's: openapi.c; NULL until somebody asks */
+    struct sn_access *access;       /* the HTTP thread's */
+    struct sn_audit *audit;         /* the HTTP thread's; NULL: nothing is written down */
+    struct sn_router *router;       /* the HTTP thread's */
     struct sn_topics *topics;
     struct sn_state_topics *state_topics; /* the HTTP thread's */
     struct sn_workers *workers;
@@ -40,6 +42,7 @@ struct sn_daemon {
     struct sn_event_topics *event_topics; /* the roads thread's; NULL until somebody reads one */
     struct sn_stack_taking *stack_taking; /* workers' */
     struct sn_exception_history *exceptions; /* the roads thread's; NULL: switched off */
+    unsigned file_reader_count; /* the HTTP thread's: answers that are files and still go out */
 };
 
 #endif

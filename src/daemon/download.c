@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "base/buf.h"
 #include "base/err.h"
@@ -27,6 +28,7 @@
 
 enum way {
     AS_IT_IS,
+    BESIDE_IT,  /* the CPU record of a trace */
     BY_PROFILE, /* one of sonde_formats */
     BY_NDJSON,
     BY_NETTRACE, /* 4 or 6 */
@@ -42,6 +44,7 @@ static const struct format {
 } formats[] = {
     {"nettrace", AS_IT_IS, "", "application/octet-stream", 0},
     {"zip", AS_IT_IS, "", "application/zip", 0},
+    {"cpu", BESIDE_IT, "nettrace.cpu", "application/octet-stream", 0},
     {"speedscope", BY_PROFILE, "speedscope.json", "application/json", 0},
     {"pprof", BY_PROFILE, "pb.gz", "application/octet-stream", 0},
     {"chrome", BY_PROFILE, "chrome.json", "application/json", 0},
@@ -280,6 +283,48 @@ static struct job *new_job(struct sn_rest_call *call, const struct sn_operation 
     return job;
 }
 
+/* CPU time by thread, which stands beside a trace; whole when that has ended. */
+static void answer_record(struct sn_rest_call *call, const struct sn_operation *operation)
+{
+    char path[4096];
+    struct stat status;
+    struct sonde_error err = {0};
+    int size = snprintf(path, sizeof(path), "%s.cpu", sn_artefact_path(operation->artefact));
+    if (operation->state < SN_OPERATION_SUCCEEDED) {
+        sn_rest_problem(call, 409, "it is %s: CPU time is whole at its end",
+                        sn_operation_state_name(operation->state));
+        return;
+    }
+    if (size < 0 || (size_t)size >= sizeof(path) || lstat(path, &status) != 0 ||
+        !S_ISREG(status.st_mode) || !status.st_size) {
+        sn_rest_problem(call, 404, "CPU time was not recorded with it");
+        return;
+    }
+    if (sn_artefact_new(path, true, &call->file, &err) != SONDE_OK) {
+        sn_rest_failed(call, &err);
+        return;
+    }
+    sn_artefact_end(call->file, SONDE_OK, "");
+    call->content_type = "application/octet-stream";
+    sn_rest_header(call, "Content-Disposition", "attachment; filename=%s.cpu",
+                   operation->file_name);
+}
+
+static void answer_file(struct sn_rest_call *call, const struct sn_operation *operation,
+                        const struct format *format)
+{
+    call->file = sn_artefact_hold(operation->artefact);
+    call->is_trace = operation->kind != &sn_record_operation;
+    call->content_type = format->content_type;
+    sn_rest_header(call, "Content-Disposition", "attachment; filename=%s", operation->file_name);
+}
+
+/* What is compressed cannot be covered on its way out. */
+static bool is_raw_archive(const struct format *format)
+{
+    return format->way == BY_PERFCOLLECT || strcmp(format->name, "zip") == 0;
+}
+
 void sn_download_get(struct sn_rest_call *call)
 {
     struct sn_operation *operation = sn_recordings_find(call);
@@ -293,12 +338,23 @@ void sn_download_get(struct sn_rest_call *call)
                         is_archive ? "zip" : "nettrace");
         return;
     }
+    if (format->way == BY_PERFCOLLECT && !is_archive) {
+        sn_rest_invalid(call, "format", "only a recording of kind record has what perfcollect has");
+        return;
+    }
+    if (is_raw_archive(format) && call->who.scope < SN_SCOPE_SECRETS) {
+        sn_rest_problem(call, 403,
+                        "such an archive holds the texts of programs as they are, secrets among "
+                        "them: take a key of scope 'secrets', or another format, such as "
+                        "format=nettrace6, html or ndjson");
+        return;
+    }
     if (format->way == AS_IT_IS) {
-        call->file = sn_artefact_hold(operation->artefact);
-        call->is_trace = !is_archive;
-        call->content_type = format->content_type;
-        sn_rest_header(call, "Content-Disposition", "attachment; filename=%s",
-                       operation->file_name);
+        answer_file(call, operation, format);
+        return;
+    }
+    if (format->way == BESIDE_IT) {
+        answer_record(call, operation);
         return;
     }
     struct job *job = new_job(call, operation);

@@ -2,13 +2,16 @@
  * where both of us reach it; a worker waits for it and brings it home. */
 #include "daemon/operation_kinds.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <linux/openat2.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "base/clock.h"
@@ -17,6 +20,7 @@
 #include "base/own.h"
 #include "daemon/artefact.h"
 #include "daemon/daemon.h"
+#include "daemon/roads.h"
 #include "daemon/spool.h"
 #include "daemon/workers.h"
 #include "sonde/target.h"
@@ -29,11 +33,13 @@ struct dumping {
     struct sonde_error err;
 };
 
-/* Where the target writes, as it and as we call it. */
+/* Where the target writes, as it calls it; and where that is, by descriptors: a path can be made to
+ * lead elsewhere by its user at any moment. */
 struct meeting {
     char there[PATH_MAX];
-    char here[PATH_MAX];
-    char folder[PATH_MAX]; /* to be removed afterwards; "" when it is the spool itself */
+    char name[64]; /* of the folder, to be removed afterwards */
+    int tmp_fd;    /* owns: where that is; -1 when it is the spool itself */
+    int folder_fd; /* owns */
 };
 
 static int read_type(const json_t *settings, enum sonde_dump_type *ret_type,
@@ -75,27 +81,51 @@ static bool shares_files(uint32_t pid)
            ours.st_ino == theirs.st_ino && ours.st_dev == theirs.st_dev;
 }
 
+/* Ours until it is given away: whoever may write to its /tmp could have put another in its place.
+ */
+static int give_away(int folder_fd, const struct stat *who, struct sonde_error *err)
+{
+    struct stat status;
+    if (folder_fd < 0 || fstat(folder_fd, &status) != 0)
+        return sn_fail_errno(err, "cannot open a folder in the target's /tmp");
+    if (status.st_uid != geteuid() || (status.st_mode & 0777) != 0700)
+        return sn_fail(err, SONDE_E_DENIED, 0, "somebody replaced the folder for the dump");
+    if (who->st_uid != geteuid() && fchown(folder_fd, who->st_uid, who->st_gid) != 0)
+        return sn_fail_errno(err, "cannot give a folder to user %u", (unsigned)who->st_uid);
+    return SONDE_OK;
+}
+
+/* As the target would: no link leads out of its root. An old kernel follows none at all. */
+static int open_tmp(int root)
+{
+    struct open_how how = {.flags = O_RDONLY | O_DIRECTORY | O_CLOEXEC,
+                           .resolve = RESOLVE_IN_ROOT | RESOLVE_NO_MAGICLINKS};
+    int fd = (int)syscall(SYS_openat2, root, "tmp", &how, sizeof(how));
+    if (fd >= 0 || (errno != ENOSYS && errno != EPERM))
+        return fd;
+    return openat(root, "tmp", O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+}
+
 /* A folder in the target's /tmp that only its user can write to. */
-static int meet_in_tmp(uint32_t pid, const struct stat *who, bool is_shared, struct meeting *to,
+static int meet_in_tmp(uint32_t pid, const struct stat *who, struct meeting *to,
                        struct sonde_error *err)
 {
     char id[37];
-    char root[64] = "";
+    char path[64];
     int rc = sn_spool_id(id, err);
     if (rc != SONDE_OK)
         return rc;
-    if (!is_shared)
-        (void)snprintf(root, sizeof(root), "/proc/%u/root", (unsigned)pid);
-    (void)snprintf(to->folder, sizeof(to->folder), "%s/tmp/sonde-dump-%s", root, id);
-    (void)snprintf(to->here, sizeof(to->here), "%s/tmp/sonde-dump-%s/core", root, id);
-    (void)snprintf(to->there, sizeof(to->there), "/tmp/sonde-dump-%s/core", id);
-    if (mkdir(to->folder, 0700) != 0) {
-        to->folder[0] = 0;
+    (void)snprintf(path, sizeof(path), "/proc/%u/root", (unsigned)pid);
+    SN_AUTO(sn_close) int root = open(path, O_PATH | O_DIRECTORY | O_CLOEXEC);
+    to->tmp_fd = root >= 0 ? open_tmp(root) : -1;
+    if (to->tmp_fd < 0)
+        return sn_fail_errno(err, "cannot open the target's /tmp");
+    (void)snprintf(to->name, sizeof(to->name), "sonde-dump-%s", id);
+    (void)snprintf(to->there, sizeof(to->there), "/tmp/%s/core", to->name);
+    if (mkdirat(to->tmp_fd, to->name, 0700) != 0)
         return sn_fail_errno(err, "cannot make a folder in the target's /tmp");
-    }
-    if (who->st_uid != geteuid() && lchown(to->folder, who->st_uid, who->st_gid) != 0)
-        return sn_fail_errno(err, "cannot give a folder to user %u", (unsigned)who->st_uid);
-    return SONDE_OK;
+    to->folder_fd = openat(to->tmp_fd, to->name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    return give_away(to->folder_fd, who, err);
 }
 
 static int meet(const struct sn_operation *operation, struct meeting *to, struct sonde_error *err)
@@ -107,20 +137,17 @@ static int meet(const struct sn_operation *operation, struct meeting *to, struct
         return sn_fail(err, SONDE_E_NOT_FOUND, 0, "no process %u", (unsigned)operation->pid);
     bool is_shared = shares_files(operation->pid);
     if (!is_shared || who.st_uid != geteuid())
-        return meet_in_tmp(operation->pid, &who, is_shared, to, err);
-    (void)snprintf(to->here, sizeof(to->here), "%s", sn_artefact_path(operation->artefact));
-    memcpy(to->there, to->here, sizeof(to->there));
+        return meet_in_tmp(operation->pid, &who, to, err);
+    (void)snprintf(to->there, sizeof(to->there), "%s", sn_artefact_path(operation->artefact));
     return SONDE_OK;
 }
 
 /* The folder was somebody else's meanwhile: what lies there now is looked at before it is read. */
 static int bring_home(const struct meeting *meeting, const char *home, struct sonde_error *err)
 {
-    if (!meeting->folder[0])
+    if (meeting->folder_fd < 0)
         return SONDE_OK;
-    SN_AUTO(sn_close)
-    int folder = open(meeting->folder, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-    SN_AUTO(sn_close) int from = folder >= 0 ? sn_file_open_regular_at(folder, "core") : -1;
+    SN_AUTO(sn_close) int from = sn_file_open_regular_at(meeting->folder_fd, "core");
     if (from < 0)
         return sn_fail_errno(err, "cannot open the dump that the target wrote");
     SN_AUTO(sn_close) int to = open(home, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
@@ -131,10 +158,12 @@ static int bring_home(const struct meeting *meeting, const char *home, struct so
 
 static void part(const struct meeting *meeting)
 {
-    if (!meeting->folder[0])
-        return;
-    (void)unlink(meeting->here);
-    (void)rmdir(meeting->folder);
+    if (meeting->folder_fd >= 0)
+        (void)unlinkat(meeting->folder_fd, "core", 0);
+    if (meeting->tmp_fd >= 0 && meeting->name[0])
+        (void)unlinkat(meeting->tmp_fd, meeting->name, AT_REMOVEDIR);
+    sn_close(meeting->folder_fd);
+    sn_close(meeting->tmp_fd);
 }
 
 static void ended(void *user)
@@ -152,8 +181,8 @@ static void dump(void *user)
 {
     struct dumping *dumping = user;
     const struct sn_operation *operation = dumping->operation;
-    sn_operation_post_back(operation->daemon, begun, dumping);
-    struct meeting meeting = {.folder = ""};
+    sn_roads_post_sure(operation->daemon->roads, begun, dumping);
+    struct meeting meeting = {.tmp_fd = -1, .folder_fd = -1};
     int rc = meet(operation, &meeting, &dumping->err);
     if (rc == SONDE_OK)
         rc = sonde_target_dump(operation->pid, dumping->type, meeting.there, 0, &dumping->err);
@@ -161,7 +190,7 @@ static void dump(void *user)
         rc = bring_home(&meeting, sn_artefact_path(operation->artefact), &dumping->err);
     part(&meeting);
     dumping->status = rc;
-    sn_operation_post_back(operation->daemon, ended, dumping);
+    sn_roads_post_sure(operation->daemon->roads, ended, dumping);
 }
 
 /* --- in the roads thread --- */

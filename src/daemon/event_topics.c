@@ -232,8 +232,12 @@ static void open_tap(struct sn_daemon *daemon, const char *name)
     struct sn_event_topics *topics = daemon->event_topics;
     struct sonde_error err = {0};
     struct tap *tap = topics->count < TAPS_MAX ? calloc(1, sizeof(*tap)) : NULL;
-    if (!tap)
+    if (!tap) {
+        struct tap none = {.daemon = daemon};
+        (void)snprintf(none.name, sizeof(none.name), "%s", name);
+        tell_end(&none, "as many topics of logs and events are read as may");
         return;
+    }
     tap->daemon = daemon;
     (void)snprintf(tap->name, sizeof(tap->name), "%s", name);
     tap->next = topics->first;
@@ -303,7 +307,17 @@ static void wanted(void *user, bool is_wanted)
     (void)is_wanted;
     struct sn_daemon *daemon = user;
     if (daemon->roads)
-        (void)sn_roads_post(daemon->roads, reconcile, daemon);
+        sn_roads_post_sure(daemon->roads, reconcile, daemon);
+}
+
+/* In the HTTP thread. */
+static bool has_room(struct sn_daemon *daemon)
+{
+    SN_AUTO(sn_free)
+    char(*names)[SN_TOPIC_NAME_SIZE] = calloc((size_t)2 * TAPS_MAX, sizeof(*names));
+    return names && sn_topics_wanted(daemon->topics, LOGS, names, TAPS_MAX) +
+                            sn_topics_wanted(daemon->topics, EVENTS, names, TAPS_MAX) <
+                        TAPS_MAX;
 }
 
 static struct sn_topic *open_topic(struct sn_daemon *daemon, const char *name, enum sn_scope scope,
@@ -317,6 +331,11 @@ static struct sn_topic *open_topic(struct sn_daemon *daemon, const char *name, e
         memcpy(number, start, size);
     if (!sn_text_to_u64(number, UINT32_MAX, &pid) || !pid || strlen(name) >= SN_TOPIC_NAME_SIZE) {
         (void)sn_fail(err, SONDE_E_NOT_FOUND, 0, "'%.64s' names no process", name);
+        return NULL;
+    }
+    if (!has_room(daemon)) {
+        (void)sn_fail(err, SONDE_E_LIMIT, 0,
+                      "as many topics of logs and events are read as may: %u", TAPS_MAX);
         return NULL;
     }
     return sn_topics_open(

@@ -9,6 +9,7 @@
 #include "daemon/own_hosts.h"
 #include "daemon/serve.h"
 #include "daemon/state_folder.h"
+#include "net/lookup.h"
 #include "net/url.h"
 
 /* A name that is not localhost may mean any address, today or tomorrow. */
@@ -19,15 +20,36 @@ static int is_reachable(const struct sn_http_place *place, bool *ret_is, struct 
     if (!place->address)
         return SONDE_OK;
     int rc = sn_url_parse_listen(place->address, &url, err);
-    if (rc == SONDE_OK)
-        *ret_is = !sn_own_hosts_is_loopback(url.host);
-    return rc;
+    if (rc != SONDE_OK || sn_own_hosts_is_loopback(url.host))
+        return rc;
+    *ret_is = true;
+    if (!url.host[0] || sn_own_hosts_is_number(url.host))
+        return SONDE_OK;
+    struct addrinfo *found = NULL; /* whether it is a name at all is told before anything else */
+    struct sonde_error cause = {0};
+    if (sn_lookup(&url, AI_PASSIVE, &found, &cause) != SONDE_OK)
+        return sn_fail(err, SONDE_E_ARGUMENT, 0, "%.300s", cause.text);
+    freeaddrinfo(found);
+    return SONDE_OK;
 }
 
 static bool has_names(const struct sn_serve_options *options)
 {
     return options->state_folder || options->access.state_folder ||
            options->access.jwt_public_key || options->client_authorities;
+}
+
+static int refuse_plain(const struct sn_serve_options *options, const struct sn_http_place *place,
+                        struct sonde_error *err)
+{
+    static const char own[] = "add --tls-cert FILE and --tls-key FILE or --tls self-signed, listen "
+                              "on 127.0.0.1, or say --anonymous SCOPE or --plain-http";
+    static const char monitor[] = "give --urls an https address, or http://localhost, or say "
+                                  "--plain-http (DotnetMonitor_AllowPlainHttp=true) or --no-auth";
+    return sn_fail(err, SONDE_E_ARGUMENT, 0,
+                   "%.100s can be reached from other machines, and without TLS keys could be read "
+                   "on the way: %s",
+                   place->address, options->is_dotnet_monitor ? monitor : own);
 }
 
 static int check_place(const struct sn_serve_options *options, size_t at, struct sonde_error *err)
@@ -38,11 +60,7 @@ static int check_place(const struct sn_serve_options *options, size_t at, struct
     if (rc != SONDE_OK || !is_open || place->tag == SN_PLACE_METRICS || options->access.anonymous)
         return rc;
     if (!options->is_tls[at] && !options->allows_plain)
-        return sn_fail(err, SONDE_E_ARGUMENT, 0,
-                       "%.100s can be reached from other machines, and without TLS keys could be "
-                       "read on the way: add --tls-cert FILE and --tls-key FILE or --tls "
-                       "self-signed, listen on 127.0.0.1, or say --anonymous SCOPE",
-                       place->address);
+        return refuse_plain(options, place, err);
     if (!has_names(options))
         return sn_fail(err, SONDE_E_ARGUMENT, 0,
                        "%.100s can be reached from other machines, and nobody has a key: add "
@@ -102,21 +120,25 @@ void sn_exposure_done(struct sn_exposure *exposure)
     exposure->authorities = NULL;
 }
 
-void sn_exposure_describe(const struct sn_serve_options *options, struct sn_buf *to)
+void sn_exposure_describe(const struct sn_serve_options *options, const char *const *urls,
+                          struct sn_buf *to)
 {
     for (size_t i = 0; i < options->place_count; i++) {
         const struct sn_http_place *place = &options->places[i];
         bool is_open = false;
         if (!place->address || is_reachable(place, &is_open, NULL) != SONDE_OK)
             continue;
+        char shown[SN_OWN_HOSTS_SHOWN];
+        const char *where = sn_own_hosts_shown(urls[i], shown);
         const char *who = is_open ? "everybody who can reach it" : "everybody on this machine";
         if (place->tag == SN_PLACE_METRICS && is_open)
-            sn_buf_format(to, "%s shows /metrics to %s, without a key\n", place->address, who);
+            sn_buf_format(to, "%s shows /metrics to %s, without a key\n", where, who);
         else if (place->tag == SN_PLACE_API && options->access.anonymous)
-            sn_buf_format(to, "%s serves %s without a key, up to the scope '%s'\n", place->address,
-                          who, sn_scope_name(options->access.anonymous));
-        else if (place->tag == SN_PLACE_API && is_open && !options->is_tls[i])
+            sn_buf_format(to, "%s serves %s without a key, up to the scope '%s'\n", where, who,
+                          sn_scope_name(options->access.anonymous));
+        if (place->tag == SN_PLACE_API && is_open && !options->is_tls[i] &&
+            options->access.anonymous < SN_SCOPE_SECRETS)
             sn_buf_format(to, "%s can be reached without TLS: keys can be read on the way\n",
-                          place->address);
+                          where);
     }
 }

@@ -1,5 +1,6 @@
 /* How far the controller may be reached, decided before it listens: away from loopback only with
- * TLS and somebody to be, or by saying plainly that everybody may. Brings the certificates along.
+ * TLS and somebody to be, or by saying plainly that everybody may, or that keys may be read. Brings
+ * the certificates along.
  */
 #ifndef SN_EXPOSURE_H
 #define SN_EXPOSURE_H
@@ -24,7 +25,8 @@ int sn_exposure_open(struct sn_serve_options *options, struct sn_exposure *expos
 void sn_exposure_done(struct sn_exposure *exposure);
 
 /* What an administrator should know about: lines of text, none when it is as closed as it begins.
- */
-void sn_exposure_describe(const struct sn_serve_options *options, struct sn_buf *to);
+ * `urls` are where it listens, one a place. */
+void sn_exposure_describe(const struct sn_serve_options *options, const char *const *urls,
+                          struct sn_buf *to);
 
 #endif

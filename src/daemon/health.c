@@ -12,6 +12,7 @@
 #include "daemon/rest_call.h"
 #include "daemon/roads.h"
 #include "daemon/route.h"
+#include "daemon/spool.h"
 #include "daemon/store_desk.h"
 #include "sonde/sonde.h"
 
@@ -23,7 +24,8 @@ bool sn_health_write(struct sn_daemon *daemon, struct sn_buf *to)
         sn_store_desk_health(daemon->store, &store);
     bool is_stuck = daemon->roads && sn_roads_is_stuck(daemon->roads);
     bool is_lossy = daemon->audit && sn_audit_lost(daemon->audit);
-    bool is_well = !store.is_degraded && !is_stuck && !is_lossy;
+    bool is_full = sn_spool_is_full(daemon->options->state_folder);
+    bool is_well = !store.is_degraded && !is_stuck && !is_lossy && !is_full;
     sn_json_object(&json, NULL);
     sn_json_text(&json, "status", is_well ? "ok" : "degraded");
     sn_json_array(&json, "reasons");
@@ -34,6 +36,12 @@ bool sn_health_write(struct sn_daemon *daemon, struct sn_buf *to)
         (void)snprintf(text, sizeof(text), "a damaged store was set aside as %s", store.set_aside);
         sn_json_text(&json, NULL, text);
     }
+    if (is_full)
+        sn_json_text(&json, NULL, "the disk of the state folder is full: nothing is recorded");
+    if (daemon->options->is_stateless) /* likewise */
+        sn_json_text(
+            &json, NULL,
+            "the state folder cannot be written: there is no audit log, and no key counts");
     if (is_lossy)
         sn_json_text(&json, NULL, "lines of the audit log could not be written");
     if (is_stuck)

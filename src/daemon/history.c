@@ -10,6 +10,9 @@
 #include "daemon/route.h"
 #include "daemon/store_desk.h"
 
+/* The store's thread has other things to do: points come every second. */
+#define PATIENCE_NS (2ull * SN_NS_PER_SECOND)
+
 /* A time that was given was checked by the router. */
 static uint64_t time_of(const struct sn_rest_call *call, const char *name, uint64_t standard)
 {
@@ -19,13 +22,16 @@ static uint64_t time_of(const struct sn_rest_call *call, const char *name, uint6
 }
 
 /* False, and the call has its problem: nothing is kept. */
-static bool begin(struct sn_rest_call *call, struct sn_store_query *query,
+static bool begin(struct sn_rest_call *call, struct sn_store_query *query, bool *ret_is_late,
                   struct sn_store **ret_store)
 {
+    *ret_is_late = false;
     *query = (struct sn_store_query){.process = sn_rest_text(call, "process"),
                                      .from_ns = time_of(call, "from", 0),
                                      .to_ns = time_of(call, "to", UINT64_MAX),
-                                     .limit = (size_t)sn_rest_number(call, "limit")};
+                                     .limit = (size_t)sn_rest_number(call, "limit"),
+                                     .deadline_ns = sn_clock_deadline(PATIENCE_NS),
+                                     .ret_is_late = ret_is_late};
     *ret_store = call->daemon->store ? sn_store_desk_store(call->daemon->store) : NULL;
     if (*ret_store && query->from_ns <= query->to_ns)
         return true;
@@ -128,7 +134,7 @@ static int answer_json(struct sn_rest_call *call, struct sn_store *store,
     int rc = sn_store_history(store, query, put_sample, &answer, err);
     end_series(&answer);
     sn_json_close(&answer.json);
-    sn_json_bool(&answer.json, "isTruncated", answer.count == query->limit);
+    sn_json_bool(&answer.json, "isTruncated", answer.count == query->limit || *query->ret_is_late);
     sn_json_close(&answer.json);
     return rc;
 }
@@ -146,9 +152,15 @@ static void put_cell(struct sn_buf *out, const char *text)
     sn_buf_text(out, "\",");
 }
 
+struct lines {
+    struct sn_buf *out;
+    size_t count;
+};
+
 static bool put_line(void *user, const struct sn_store_sample *sample)
 {
-    struct sn_buf *out = user;
+    struct lines *lines = user;
+    struct sn_buf *out = lines->out;
     char time[32];
     char numbers[3][32];
     sn_buf_format(out, "%s,%u,", sn_clock_rfc3339(sample->utc_ns, time), sample->pid);
@@ -160,6 +172,7 @@ static bool put_line(void *user, const struct sn_store_sample *sample)
     sn_buf_format(out, "%s,%s,%s,%llu\r\n", sn_text_exact_real(sample->value, numbers[0]),
                   sn_text_exact_real(sample->min, numbers[1]),
                   sn_text_exact_real(sample->max, numbers[2]), (unsigned long long)sample->count);
+    lines->count++;
     return !out->failed;
 }
 
@@ -168,7 +181,11 @@ static int answer_csv(struct sn_rest_call *call, struct sn_store *store,
 {
     call->content_type = "text/csv; charset=utf-8";
     sn_buf_text(&call->out, "time,pid,process,provider,counter,tags,unit,value,min,max,count\r\n");
-    return sn_store_history(store, query, put_line, &call->out, err);
+    struct lines lines = {.out = &call->out};
+    int rc = sn_store_history(store, query, put_line, &lines, err);
+    if (lines.count == query->limit || *query->ret_is_late)
+        sn_rest_header(call, "X-Sonde-Truncated", "true"); /* the lines have no place for it */
+    return rc;
 }
 
 static bool wants_csv(const struct sn_rest_call *call)
@@ -181,8 +198,9 @@ static void get_counters(struct sn_rest_call *call)
 {
     struct sn_store_query query;
     struct sn_store *store;
+    bool is_late;
     struct sonde_error err = {0};
-    if (!begin(call, &query, &store))
+    if (!begin(call, &query, &is_late, &store))
         return;
     query.pid = sn_rest_text(call, "pid") ? (uint32_t)sn_rest_number(call, "pid") : 0;
     query.provider = sn_rest_text(call, "provider");
@@ -195,9 +213,23 @@ static void get_counters(struct sn_rest_call *call)
 
 /* --- methods --- */
 
+struct rows {
+    struct sn_json json;
+    size_t count;
+};
+
+static void end_rows(struct rows *rows, const struct sn_store_query *query)
+{
+    sn_json_close(&rows->json);
+    sn_json_bool(&rows->json, "isTruncated", rows->count == query->limit || *query->ret_is_late);
+    sn_json_close(&rows->json);
+}
+
 static bool put_hit(void *user, const struct sn_store_hit *hit)
 {
-    struct sn_json *json = user;
+    struct rows *rows = user;
+    struct sn_json *json = &rows->json;
+    rows->count++;
     sn_json_object(json, NULL);
     sn_json_text(json, "recording", hit->recording_id);
     sn_json_text(json, "process", hit->process);
@@ -216,16 +248,16 @@ static void get_methods(struct sn_rest_call *call)
 {
     struct sn_store_query query;
     struct sn_store *store;
+    bool is_late;
     struct sonde_error err = {0};
-    if (!begin(call, &query, &store))
+    if (!begin(call, &query, &is_late, &store))
         return;
     query.method = sn_rest_text(call, "method");
-    struct sn_json json = sn_json_to(&call->out);
-    sn_json_object(&json, NULL);
-    sn_json_array(&json, "methods");
-    int rc = sn_store_methods(store, &query, put_hit, &json, &err);
-    sn_json_close(&json);
-    sn_json_close(&json);
+    struct rows rows = {.json = sn_json_to(&call->out)};
+    sn_json_object(&rows.json, NULL);
+    sn_json_array(&rows.json, "methods");
+    int rc = sn_store_methods(store, &query, put_hit, &rows, &err);
+    end_rows(&rows, &query);
     finish(call, rc, &err);
 }
 
@@ -233,7 +265,9 @@ static void get_methods(struct sn_rest_call *call)
 
 static bool put_seen(void *user, const struct sn_store_seen *seen)
 {
-    struct sn_json *json = user;
+    struct rows *rows = user;
+    struct sn_json *json = &rows->json;
+    rows->count++;
     sn_json_object(json, NULL);
     sn_json_i64(json, "processId", seen->id);
     sn_json_u64(json, "pid", seen->process.pid);
@@ -252,15 +286,15 @@ static void get_processes(struct sn_rest_call *call)
 {
     struct sn_store_query query;
     struct sn_store *store;
+    bool is_late;
     struct sonde_error err = {0};
-    if (!begin(call, &query, &store))
+    if (!begin(call, &query, &is_late, &store))
         return;
-    struct sn_json json = sn_json_to(&call->out);
-    sn_json_object(&json, NULL);
-    sn_json_array(&json, "processes");
-    int rc = sn_store_processes(store, &query, put_seen, &json, &err);
-    sn_json_close(&json);
-    sn_json_close(&json);
+    struct rows rows = {.json = sn_json_to(&call->out)};
+    sn_json_object(&rows.json, NULL);
+    sn_json_array(&rows.json, "processes");
+    int rc = sn_store_processes(store, &query, put_seen, &rows, &err);
+    end_rows(&rows, &query);
     finish(call, rc, &err);
 }
 
@@ -270,9 +304,9 @@ static void get_processes(struct sn_rest_call *call)
     {                                                                              \
         .name = "process", .summary = "names of processes: a part, or a * pattern" \
     }
-#define PARAMETER_FROM                                                                   \
-    {                                                                                    \
-        .name = "from", .kind = SN_PARAMETER_TIME, .summary = "nothing from before then" \
+#define PARAMETER_FROM                                                                             \
+    {                                                                                              \
+        .name = "from", .kind = SN_PARAMETER_TIME, .summary = "nothing from before then; -5m: ago" \
     }
 #define PARAMETER_TO                                                                  \
     {                                                                                 \

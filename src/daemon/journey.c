@@ -54,6 +54,7 @@ void sn_journey_free(struct sn_journey *journey)
     free(journey->query);
     free(journey->accept);
     free(journey->base_url);
+    free(journey->asked);
     free(journey);
 }
 
@@ -76,7 +77,8 @@ static void arrive(void *user)
         sn_http_exchange_find(journey->call.daemon->http, journey->call.exchange_id);
     if (exchange) {
         sn_http_exchange_on_end(exchange, NULL, NULL);
-        sn_rest_reply(&journey->call, exchange);
+        if (!sn_router_share(journey->router, journey, exchange))
+            sn_rest_reply(&journey->call, exchange);
         journey->is_replied = true;
     }
     sn_router_account(journey->router, journey);
@@ -107,14 +109,28 @@ static bool post(struct sn_journey *journey, enum sn_seat seat, sn_task_fn *run)
     return false;
 }
 
+/* One that was let in is not refused half-way: who waits for it there is bounded by those who may
+ * ask at all. Workers are few, and can be too few. */
+static bool post_on(struct sn_journey *journey, enum sn_seat seat, sn_task_fn *run)
+{
+    struct sn_daemon *daemon = journey->call.daemon;
+    if (seat == SN_SEAT_ROADS && daemon->roads)
+        sn_roads_post_sure(daemon->roads, run, journey);
+    else if (seat == SN_SEAT_STORE && daemon->store)
+        sn_store_desk_post_sure(daemon->store, run, journey);
+    else
+        return post(journey, seat, run);
+    return true;
+}
+
 static void run_in_seat(void *user);
 
 /* From wherever it was. */
-static void go(struct sn_journey *journey)
+static void go(struct sn_journey *journey, bool is_first)
 {
     struct sn_rest_call *call = &journey->call;
     enum sn_seat seat = (enum sn_seat)atomic_load(&journey->seat);
-    if (post(journey, seat, run_in_seat))
+    if (is_first ? post(journey, seat, run_in_seat) : post_on(journey, seat, run_in_seat))
         return;
     if (seat == SN_SEAT_STORE && !call->daemon->store) {
         sn_rest_problem(call, 404, "nothing is kept: this controller runs without a store");
@@ -136,7 +152,7 @@ static void run_in_seat(void *user)
     journey->handle(call);
     journey->is_inside = false;
     if (journey->is_moving)
-        go(journey);
+        go(journey, false);
     else if (!call->is_parked)
         send_back(journey);
 }
@@ -166,7 +182,7 @@ void sn_rest_move(struct sn_rest_call *call, enum sn_seat seat,
     call->gone = NULL;
     atomic_store(&journey->seat, (int)seat);
     if (!journey->is_inside)
-        go(journey);
+        go(journey, false);
 }
 
 /* --- a client that leaves --- */
@@ -215,7 +231,7 @@ static void left(void *user)
     if (seat == SN_SEAT_HTTP)
         tell(journey, seat);
     else if (seat != SN_SEAT_WORKER &&
-             post(journey, seat, seat == SN_SEAT_ROADS ? tell_in_roads : tell_in_store))
+             post_on(journey, seat, seat == SN_SEAT_ROADS ? tell_in_roads : tell_in_store))
         journey->letter_count++;
 }
 
@@ -228,5 +244,5 @@ void sn_journey_start(struct sn_journey *journey, struct sn_http_exchange *excha
     if (journey->call.route->seat == SN_SEAT_HTTP)
         run_in_seat(journey);
     else
-        go(journey);
+        go(journey, true);
 }

@@ -30,7 +30,9 @@ struct sn_journey {
     char *query; /* owns; likewise */
     char *accept;
     char *base_url;
+    char *asked;      /* owns; of answers that are shared (shared_page.h); else NULL */
     char target[256]; /* the path, for the audit log */
+    char method[16];  /* likewise: HEAD has the route of GET */
     char peer[64];    /* likewise */
 };
 

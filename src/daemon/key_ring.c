@@ -88,3 +88,15 @@ const struct sn_key *sn_key_ring_find(struct sn_key_ring *ring, const char *toke
     }
     return found;
 }
+
+bool sn_key_ring_has(struct sn_key_ring *ring, const char *id)
+{
+    uint64_t now_s = sn_clock_utc_ns() / SN_NS_PER_SECOND;
+    look_again(ring);
+    for (size_t i = 0; i < ring->list.count; i++) {
+        const struct sn_key *key = &ring->list.keys[i];
+        if (strcmp(key->id, id) == 0)
+            return !key->expires_s || key->expires_s > now_s;
+    }
+    return false;
+}

@@ -3,6 +3,7 @@
 #ifndef SN_KEY_RING_H
 #define SN_KEY_RING_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -17,5 +18,8 @@ void sn_key_ring_free(struct sn_key_ring *ring);
  * with the next call. */
 const struct sn_key *sn_key_ring_find(struct sn_key_ring *ring, const char *token, size_t size,
                                       const char **ret_why);
+
+/* Whether the key of this id is there and good. */
+bool sn_key_ring_has(struct sn_key_ring *ring, const char *id);
 
 #endif

@@ -5,8 +5,10 @@
 #include <stdint.h>
 #include <stdlib.h>
 #include <sys/eventfd.h>
+#include <time.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "base/err.h"
 #include "base/own.h"
 
@@ -59,14 +61,11 @@ void sn_mailbox_free(struct sn_mailbox *mailbox)
     free(mailbox);
 }
 
-bool sn_mailbox_post(struct sn_mailbox *mailbox, sn_task_fn *run, void *user)
+/* False: it was not put in, and is still the caller's. */
+static bool put_in(struct sn_mailbox *mailbox, struct letter *letter, size_t limit)
 {
-    struct letter *letter = malloc(sizeof(*letter));
-    if (!letter)
-        return false;
-    *letter = (struct letter){.run = run, .user = user};
     (void)pthread_mutex_lock(&mailbox->lock);
-    bool has_room = mailbox->count < mailbox->limit;
+    bool has_room = mailbox->count < limit;
     bool was_empty = !mailbox->first;
     if (has_room) {
         *mailbox->end = letter;
@@ -74,11 +73,36 @@ bool sn_mailbox_post(struct sn_mailbox *mailbox, sn_task_fn *run, void *user)
         mailbox->count++;
     }
     (void)pthread_mutex_unlock(&mailbox->lock);
-    if (!has_room)
-        free(letter);
-    else if (was_empty)
+    if (has_room && was_empty)
         (void)eventfd_write(mailbox->fd, 1);
     return has_room;
+}
+
+bool sn_mailbox_post(struct sn_mailbox *mailbox, sn_task_fn *run, void *user)
+{
+    struct letter *letter = malloc(sizeof(*letter));
+    if (!letter)
+        return false;
+    *letter = (struct letter){.run = run, .user = user};
+    bool has_room = put_in(mailbox, letter, mailbox->limit);
+    if (!has_room)
+        free(letter);
+    return has_room;
+}
+
+void sn_mailbox_post_sure(struct sn_mailbox *mailbox, sn_task_fn *run, void *user)
+{
+    const struct timespec pause = {.tv_nsec = 10L * SN_NS_PER_MS};
+    struct letter *letter;
+    while (!(letter = malloc(sizeof(*letter))))
+        (void)nanosleep(&pause, NULL); /* there is nothing better to do without memory */
+    *letter = (struct letter){.run = run, .user = user};
+    (void)put_in(mailbox, letter, SIZE_MAX);
+}
+
+bool sn_mailbox_is_full(struct sn_mailbox *mailbox)
+{
+    return sn_mailbox_count(mailbox) >= mailbox->limit;
 }
 
 size_t sn_mailbox_count(struct sn_mailbox *mailbox)

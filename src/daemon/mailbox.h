@@ -18,6 +18,11 @@ void sn_mailbox_free(struct sn_mailbox *mailbox); /* what was not run is forgott
 /* From any thread. False: full, nothing was taken. */
 bool sn_mailbox_post(struct sn_mailbox *mailbox, sn_task_fn *run, void *user);
 
+/* The same, never refused: that something has ended, or is no longer wanted. Only for what was let
+ * in before, which is what bounds them. */
+void sn_mailbox_post_sure(struct sn_mailbox *mailbox, sn_task_fn *run, void *user);
+
+bool sn_mailbox_is_full(struct sn_mailbox *mailbox); /* whether a post would be refused now */
 size_t sn_mailbox_count(struct sn_mailbox *mailbox); /* what waits; from any thread */
 
 /* From the owner: readable while there is something; runs what there is. */

@@ -32,6 +32,12 @@ static void answer(struct sn_rest_call *call, struct sn_operation *operation)
 /* Nothing leaves by HTTP where the administrator said so. */
 static bool may_leave(struct sn_rest_call *call, const char *egress)
 {
+    if (egress && *egress && call->who.scope < SN_SCOPE_CONTROL) {
+        sn_rest_problem(call, 403,
+                        "egressProvider needs a key of scope 'control'; the one shown has '%s'",
+                        sn_scope_name(call->who.scope));
+        return false;
+    }
     if (egress && *egress) {
         if (sn_operation_has_egress(call->daemon, egress))
             return true;

@@ -28,7 +28,7 @@ struct sonde_process;
 #define SN_MONITOR_EGRESS                                                                      \
     {.name = "egressProvider",                                                                 \
      .kind = SN_PARAMETER_TEXT,                                                                \
-     .summary = "where it is saved; otherwise it is the answer"},                              \
+     .summary = "where it is saved (scope control); otherwise it is the answer"},              \
     {                                                                                          \
         .name = "tags", .kind = SN_PARAMETER_TEXT, .summary = "words to find its operation by" \
     }

@@ -108,5 +108,6 @@ const struct sn_route sn_monitor_metrics_routes[] = {
      .seat = SN_SEAT_ROADS,
      .responses = responses,
      .summary = "counters in Prometheus' text format",
+     .share_ns = SN_ROUTE_MOMENT_NS,
      .handle = get_metrics},
     {0}};

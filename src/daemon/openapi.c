@@ -13,6 +13,7 @@
 #include "daemon/rest_call.h"
 #include "daemon/route.h"
 #include "daemon/router.h"
+#include "net/http_server.h"
 
 #define REFERENCE "#/components/schemas/"
 
@@ -330,7 +331,8 @@ static void put_components(struct sn_json *json)
     sn_buf_text(json->out,
                 ",\"securitySchemes\":{\"key\":{\"type\":\"http\",\"scheme\":\"bearer\"},"
                 "\"session\":{\"type\":\"apiKey\",\"in\":\"cookie\",\"name\":"
-                "\"sonde\"}}");
+                "\"sonde-XXXXXXXX\",\"description\":\"eight hexadecimal "
+                "digits that each controller has its own of; POST /api/v1/session sets it\"}}");
     sn_json_close(json);
 }
 
@@ -356,9 +358,15 @@ void sn_openapi_write(const struct sn_daemon *daemon, struct sn_buf *to)
     sn_json_close(&json);
 }
 
+/* In the HTTP thread: made for the first who asks, the same for all. */
 static void get_openapi(struct sn_rest_call *call)
 {
-    sn_openapi_write(call->daemon, &call->out);
+    struct sn_daemon *daemon = call->daemon;
+    if (!daemon->openapi) {
+        sn_openapi_write(daemon, &call->out);
+        daemon->openapi = sn_http_shared_new(&call->out);
+    }
+    call->shared = daemon->openapi; /* without memory, what there is of it says so */
 }
 
 static const struct sn_response responses[] = {
@@ -371,7 +379,8 @@ const struct sn_route sn_openapi_routes[] = {
      .path = "/api/v1/openapi.json",
      .resource = "openapi",
      .scope = SN_SCOPE_NONE,
-     .seat = SN_SEAT_WORKER,
+     .seat = SN_SEAT_HTTP,
+     .has_head = true,
      .responses = responses,
      .summary = "the API, for programs",
      .handle = get_openapi},

@@ -42,6 +42,11 @@ bool sn_operation_is_active(const struct sn_operation *operation)
     return operation->state >= SN_OPERATION_STARTING && operation->state <= SN_OPERATION_STOPPING;
 }
 
+bool sn_operation_is_enabled(const struct sn_operation *operation)
+{
+    return sn_operation_is_active(operation) && operation->state != SN_OPERATION_STOPPING;
+}
+
 struct sn_operation *sn_operation_first(struct sn_daemon *daemon)
 {
     return daemon->operations->first;
@@ -203,6 +208,10 @@ static int make(struct sn_daemon *daemon, const struct sn_operation_request *req
     operation->settings = json_incref(request->settings);
     operation->duration_ns = request->duration_ns;
     operation->deadline_ns = UINT64_MAX;
+    operation->lease_end_ns = UINT64_MAX;
+    operation->lease_ns =
+        (uint64_t)json_integer_value(json_object_get(request->settings, "leaseSeconds")) *
+        SN_NS_PER_SECOND;
     operation->created_utc_ns = sn_clock_utc_ns();
     operation->is_recording = request->is_recording;
     operation->content_type =
@@ -295,8 +304,7 @@ static void on_alone(void *user)
         return;
     note->daemon = operation->daemon;
     memcpy(note->id, operation->id, sizeof(note->id));
-    if (!sn_roads_post(note->daemon->roads, reader_left, note))
-        free(note);
+    sn_roads_post_sure(note->daemon->roads, reader_left, note);
 }
 
 int sn_operation_enable(struct sn_operation *operation, struct sonde_error *err)
@@ -309,6 +317,7 @@ int sn_operation_enable(struct sn_operation *operation, struct sonde_error *err)
     if (rc != SONDE_OK)
         return rc;
     operation->state = SN_OPERATION_STARTING;
+    sn_operation_renew(operation);
     rc = operation->kind->start(operation, err);
     if (rc != SONDE_OK)
         operation->state = SN_OPERATION_CONFIGURED;
@@ -361,6 +370,28 @@ void sn_operation_stop(struct sn_operation *operation)
     told(operation);
 }
 
+void sn_operation_renew(struct sn_operation *operation)
+{
+    if (operation->lease_ns && sn_operation_is_active(operation))
+        operation->lease_end_ns = sn_clock_deadline(operation->lease_ns);
+}
+
+void sn_operation_cut(struct sn_operation *operation, const char *cause)
+{
+    if (!operation->cause)
+        operation->cause = cause;
+    sn_operation_stop(operation);
+}
+
+void sn_operation_doom(struct sn_operation *operation, const char *cause)
+{
+    if (operation->is_doomed || operation->is_saving)
+        return;
+    operation->is_doomed = true;
+    operation->cause = cause;
+    sn_operation_cancel(operation);
+}
+
 void sn_operation_cancel(struct sn_operation *operation)
 {
     if (!sn_operation_is_active(operation) || operation->is_cancelled || operation->is_saving)
@@ -399,6 +430,7 @@ void sn_operation_running(struct sn_operation *operation)
     if (operation->state != SN_OPERATION_STARTING)
         return; /* it was stopped meanwhile */
     operation->state = SN_OPERATION_RUNNING;
+    operation->started_utc_ns = sn_clock_utc_ns();
     operation->deadline_ns = operation->duration_ns == UINT64_MAX
                                  ? UINT64_MAX
                                  : sn_clock_deadline(operation->duration_ns);
@@ -460,7 +492,7 @@ static void save(void *user)
         .path = saving->path, .folder = saving->folder, .name = saving->name, .id = saving->id};
     saving->status =
         sn_egress_save(&order, saving->location, sizeof(saving->location), &saving->err);
-    sn_operation_post_back(saving->daemon, saved, saving);
+    sn_roads_post_sure(saving->daemon->roads, saved, saving);
 }
 
 static bool start_saving(struct sn_operation *operation)
@@ -480,19 +512,24 @@ static bool start_saving(struct sn_operation *operation)
     return true;
 }
 
-void sn_operation_post_back(struct sn_daemon *daemon, sn_task_fn *run, void *user)
-{
-    enum { TRIES_MAX = 3000 };
-    const struct timespec pause = {.tv_nsec = 10L * SN_NS_PER_MS};
-    for (unsigned i = 0; i < TRIES_MAX && !sn_roads_post(daemon->roads, run, user); i++)
-        (void)nanosleep(&pause, NULL);
-}
-
 void sn_operation_ended(struct sn_operation *operation, int status, const char *message)
 {
+    /* One that was cut has what came until then, even if its end found no room. */
+    if (operation->is_recording && operation->cause && status < 0 &&
+        sn_artefact_size(operation->artefact)) {
+        status = SONDE_END;
+        message = "";
+    }
+    bool is_good = status >= 0;
+    if (operation->cause && (operation->is_doomed || (is_good && !*message)))
+        message = operation->cause;
     copy_text(operation->message, sizeof(operation->message), message);
     operation->status = status;
-    bool is_good = status >= 0;
+    if (operation->is_doomed) {
+        operation->status = SONDE_E_LIMIT;
+        settle(operation, SN_OPERATION_FAILED);
+        return;
+    }
     if (operation->is_cancelled) {
         settle(operation, SN_OPERATION_CANCELLED);
         return;

@@ -64,6 +64,7 @@ struct sn_operation {
     json_t *settings;     /* owns: what was asked for, as the kind understands it */
     uint64_t duration_ns; /* UINT64_MAX: until stopped */
     uint64_t created_utc_ns;
+    uint64_t started_utc_ns;      /* it runs since; 0: not yet */
     uint64_t ended_utc_ns;        /* 0: not yet */
     struct sn_artefact *artefact; /* owns a reference */
     char file_name[160];          /* as people get it: 20261116_064342_4711.nettrace */
@@ -72,13 +73,18 @@ struct sn_operation {
     char location[512];           /* where its provider put it; "" */
     const char *content_type;     /* static text: the kind's, or the request's */
     bool is_recording;
-    char *summary;        /* owns: progress of one of an earlier life, as JSON; NULL */
-    uint64_t deadline_ns; /* CLOCK_MONOTONIC: is stopped then; UINT64_MAX */
-    void *user;           /* of its kind */
+    char *summary;         /* owns: progress of one of an earlier life, as JSON; NULL */
+    uint64_t deadline_ns;  /* CLOCK_MONOTONIC: is stopped then; UINT64_MAX */
+    uint64_t lease_ns;     /* stops unless somebody asks for it this often; 0: need not be */
+    uint64_t lease_end_ns; /* CLOCK_MONOTONIC; UINT64_MAX */
+    void *user;            /* of its kind */
     struct sn_operation *next;
 
     /* Inside. */
     bool is_cancelled;
+    bool is_doomed;            /* it has failed, whatever it says itself: `cause` */
+    const char *cause;         /* static text: why it was ended from outside; NULL */
+    bool is_going;             /* is being deleted */
     bool is_saving;            /* on its way to its provider */
     struct sn_rest_call *call; /* who waits to hear that it runs; NULL */
     void (*answer)(struct sn_rest_call *call, struct sn_operation *operation);
@@ -110,7 +116,8 @@ void sn_operations_free(struct sn_operations *operations); /* after it has ended
  * found again. */
 void sn_operations_start(struct sn_daemon *daemon);
 
-/* In the roads thread: nothing new begins, recordings are stopped, everything else is cancelled.
+/* In the roads thread: nothing new begins, recordings and what somebody reads by HTTP are stopped,
+ * what goes to a provider is cancelled.
  * `ended` is called when nothing runs any more, or after fifteen seconds. */
 void sn_operations_end(struct sn_daemon *daemon, void (*ended)(void *user), void *user);
 
@@ -128,6 +135,12 @@ struct sn_operation *sn_operation_first(struct sn_daemon *daemon);
 int sn_operation_enable(struct sn_operation *operation, struct sonde_error *err);
 void sn_operation_stop(struct sn_operation *operation);
 void sn_operation_cancel(struct sn_operation *operation);
+/* The same from outside, with the reason (static text): the first ends well and says so, the second
+ * has failed. */
+void sn_operation_cut(struct sn_operation *operation, const char *cause);
+void sn_operation_doom(struct sn_operation *operation, const char *cause);
+/* Somebody has asked for it: its lease begins again. */
+void sn_operation_renew(struct sn_operation *operation);
 int sn_operation_delete(struct sn_operation *operation,
                         struct sonde_error *err); /* its file too; SONDE_E_BUSY while it runs */
 
@@ -135,9 +148,6 @@ int sn_operation_delete(struct sn_operation *operation,
  * SONDE_OK is a failure; SONDE_END is success of what is only a part, with a message. */
 void sn_operation_running(struct sn_operation *operation);
 void sn_operation_ended(struct sn_operation *operation, int status, const char *message);
-
-/* From a worker: runs `run` in the roads thread, waits when there is no room just now. */
-void sn_operation_post_back(struct sn_daemon *daemon, sn_task_fn *run, void *user);
 
 /* For handlers in any seat, all of it: finds the process that is meant by pid, uid or name in a
  * worker, goes on in the roads seat, makes the operation, and has the call answered when it runs
@@ -158,6 +168,7 @@ void sn_operation_call(struct sn_rest_call *call, const struct sn_operation_targ
 void sn_operation_answer(struct sn_rest_call *call, struct sn_operation *operation);
 
 bool sn_operation_is_active(const struct sn_operation *operation);  /* starting to stopping */
+bool sn_operation_is_enabled(const struct sn_operation *operation); /* nobody has stopped it */
 const char *sn_operation_state_name(enum sn_operation_state state); /* "Running" */
 
 #endif

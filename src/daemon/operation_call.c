@@ -161,6 +161,7 @@ static void find(struct sn_rest_call *call)
                         ask->has_uid ? ask->uid_text : NULL, ask->has_name ? ask->name_text : NULL,
                         &ask->request.pid) != SONDE_OK)
         return;
+    call->pid = ask->request.pid;
     describe(ask, sn_query_is_native(call->route));
     sn_rest_move(call, SN_SEAT_ROADS, begin);
 }

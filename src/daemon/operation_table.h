@@ -19,6 +19,7 @@ struct sn_operations {
     bool is_ending;
     uint64_t end_ns; /* we do not wait longer */
     uint64_t tell_ns;
+    uint64_t look_ns; /* when to look again at how much there is on the disk */
     void (*ended)(void *user);
     void *user;
     struct sn_topic *topic;          /* holds: recordings */
@@ -28,6 +29,9 @@ struct sn_operations {
 
 /* Gets it turned by the roads thread, the first time. */
 int sn_operation_table_ride(struct sn_operations *operations, struct sonde_error *err);
+
+/* How much may lie in the spool, and in a recording: as much as the store may keep. */
+uint64_t sn_operation_quota(const struct sn_daemon *daemon);
 
 void sn_operation_free(struct sn_operation *operation); /* is in no table any more */
 

@@ -42,7 +42,7 @@ bool sn_own_hosts_is_loopback(const char *name)
     return IN6_IS_ADDR_LOOPBACK(&six) || (IN6_IS_ADDR_V4MAPPED(&six) && six.s6_addr[12] == 127);
 }
 
-static bool is_number(const char *name)
+bool sn_own_hosts_is_number(const char *name)
 {
     struct in6_addr any;
     return inet_pton(AF_INET, name, &any) == 1 || inet_pton(AF_INET6, name, &any) == 1;
@@ -97,7 +97,7 @@ bool sn_own_hosts_has(const struct sn_own_hosts *hosts, const char *host)
     if (!host || !host_of(host, name) || !*name)
         return false;
     return sn_own_hosts_is_loopback(name) || find(hosts, name) ||
-           (hosts->is_any_address && is_number(name));
+           (hosts->is_any_address && sn_own_hosts_is_number(name));
 }
 
 /* What follows "http://" or "https://", to the end: an origin has no path. */
@@ -118,4 +118,19 @@ bool sn_own_hosts_has_origin(const struct sn_own_hosts *hosts, const char *origi
         return true;
     const struct sn_own_host *own = find(hosts, name);
     return own && own->is_public;
+}
+
+const char *sn_own_hosts_shown(const char *url, char to[SN_OWN_HOSTS_SHOWN])
+{
+    char name[256] = "";
+    const char *authority = authority_of(url);
+    if (!authority || !host_of(authority, name) || !is_every_address(name))
+        return url;
+    const char *port = strrchr(authority, ':');
+    if (gethostname(name, sizeof(name)) != 0 || !*name)
+        (void)snprintf(name, sizeof(name), "localhost");
+    name[sizeof(name) - 1] = '\0';
+    (void)snprintf(to, SN_OWN_HOSTS_SHOWN, "%.*s%s%s", (int)(authority - url), url, name,
+                   port ? port : "");
+    return to;
 }

@@ -38,5 +38,10 @@ bool sn_own_hosts_has_origin(const struct sn_own_hosts *hosts, const char *origi
 
 /* "127.0.0.1", "::1", "localhost"; without brackets. */
 bool sn_own_hosts_is_loopback(const char *name);
+bool sn_own_hosts_is_number(const char *name); /* an address, not a name */
+
+/* A URL as others can use it: "http://0.0.0.0:80" and "http://[::]:80" with this machine's name. */
+#define SN_OWN_HOSTS_SHOWN 512
+const char *sn_own_hosts_shown(const char *url, char to[SN_OWN_HOSTS_SHOWN]);
 
 #endif

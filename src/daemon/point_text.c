@@ -35,6 +35,18 @@ static bool is_wanted(const struct sonde_point *point, const struct sn_point_fil
            (!filter->name || sn_pattern_matches(filter->name, point->name));
 }
 
+/* Where it stands: of a counter that goes both ways that is not what was added. */
+static double value_of(const struct sonde_point *point)
+{
+    bool stands = point->kind == SONDE_POINT_UP_DOWN && isfinite(point->total);
+    return stands ? point->total : point->value;
+}
+
+static double change_of(const struct sonde_point *point)
+{
+    return point->kind == SONDE_POINT_UP_DOWN ? point->value : NAN;
+}
+
 /* --- JSON --- */
 
 /* What its kind does not have is left out. */
@@ -81,7 +93,8 @@ static void put_point(struct sn_json *json, const struct sonde_point *point)
     put_tags(json, point);
     sn_json_text(json, "time", sn_clock_rfc3339(point->utc_ns, time));
     sn_json_real(json, "intervalSeconds", (double)point->interval_ns / SN_NS_PER_SECOND);
-    put_real(json, "value", point->value);
+    put_real(json, "value", value_of(point));
+    put_real(json, "change", change_of(point));
     put_real(json, "rate", point->rate);
     put_real(json, "total", point->total);
     if (point->kind == SONDE_POINT_MEAN || point->kind == SONDE_POINT_HISTOGRAM)
@@ -140,7 +153,16 @@ static void put_number(struct sn_buf *to, double value)
 void sn_point_csv_head(struct sn_buf *to)
 {
     sn_buf_text(to, "time,pid,process,provider,name,unit,tags,kind,value,rate,total,count,sum,"
-                    "min,max\r\n");
+                    "min,max,change,p50,p95,p99\r\n");
+}
+
+static double quantile_of(const struct sonde_point *point, double at)
+{
+    for (size_t i = 0; i < point->quantile_count; i++) {
+        if (fabs(point->quantiles[i].at - at) < 1e-6)
+            return point->quantiles[i].value;
+    }
+    return NAN;
 }
 
 static void put_line(struct sn_buf *to, const struct sn_shot_process *process,
@@ -155,7 +177,7 @@ static void put_line(struct sn_buf *to, const struct sn_shot_process *process,
         sn_buf_text(to, ",");
         put_cell(to, cells[i]);
     }
-    put_number(to, point->value);
+    put_number(to, value_of(point));
     put_number(to, point->rate);
     put_number(to, point->total);
     bool is_counted = point->kind == SONDE_POINT_MEAN || point->kind == SONDE_POINT_HISTOGRAM;
@@ -163,6 +185,10 @@ static void put_line(struct sn_buf *to, const struct sn_shot_process *process,
     put_number(to, point->sum);
     put_number(to, point->min);
     put_number(to, point->max);
+    put_number(to, change_of(point));
+    put_number(to, quantile_of(point, 0.5));
+    put_number(to, quantile_of(point, 0.95));
+    put_number(to, quantile_of(point, 0.99));
     sn_buf_text(to, "\r\n");
 }
 

@@ -1,6 +1,7 @@
 #include "daemon/problem.h"
 
 #include <stddef.h>
+#include <stdio.h>
 
 #include "base/buf.h"
 #include "base/json.h"
@@ -61,13 +62,15 @@ unsigned sn_problem_status(int sonde_status)
 
 void sn_problem_write(struct sn_buf *to, unsigned status, const char *detail, const char *member)
 {
+    char named[640];
     struct sn_json json = sn_json_to(to);
+    (void)snprintf(named, sizeof(named), "%.100s: %s", member ? member : "", detail);
     sn_json_object(&json, NULL);
     sn_json_text(&json, "type", "about:blank");
     sn_json_text(&json, "title",
                  member ? "One or more validation errors occurred." : sn_problem_title(status));
     sn_json_u64(&json, "status", status);
-    sn_json_text(&json, "detail", detail);
+    sn_json_text(&json, "detail", member ? named : detail);
     if (member) {
         sn_json_object(&json, "errors");
         sn_json_array(&json, member);

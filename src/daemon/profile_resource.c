@@ -19,12 +19,15 @@
 #include "daemon/profile_names.h"
 #include "daemon/profile_resource.h"
 #include "daemon/rest_call.h"
+#include "daemon/roads.h"
 #include "daemon/workers.h"
 #include "sonde/profile.h"
 
 #define GRAPHS_MAX     16u
 #define EVERY_NS       (2 * (uint64_t)SN_NS_PER_SECOND)
 #define NAMES_EVERY_NS (30 * (uint64_t)SN_NS_PER_SECOND)
+#define FIRST_NS       (5 * (uint64_t)SN_NS_PER_SECOND) /* patience for a first version */
+#define AGAIN_NS       (200 * (uint64_t)SN_NS_PER_MS)
 #define REST_FACTOR    4u /* it rests so many times as long as reading took */
 
 /* One view of one recording. */
@@ -39,6 +42,8 @@ struct sn_profile_graph {
     uint64_t made_ns;
     uint64_t next_ns; /* not to be read again before */
     uint64_t used_ns;
+    uint64_t first_ns; /* who asks waits until then for something to show */
+    uint64_t again_ns; /* those who wait have it read again then; 0: they wait for a reading */
     uint64_t names_ns; /* when names were last asked for; 0: never */
     bool is_final;     /* it was read when the recording had ended */
     bool is_busy;
@@ -135,6 +140,18 @@ static void free_reading(struct reading *reading)
     free(reading);
 }
 
+static void answer_all(struct sn_profile_graph *graph)
+{
+    struct sn_rest_call *call = SN_TAKE(graph->waiting);
+    while (call) {
+        struct sn_rest_call *next = call->next;
+        call->next = NULL;
+        if (!answer(call, graph))
+            sn_rest_finish(call);
+        call = next;
+    }
+}
+
 /* Back in the roads thread. */
 static void has_read(void *user)
 {
@@ -151,37 +168,44 @@ static void has_read(void *user)
     if (reading->flame) {
         sn_flame_release(graph->flame);
         graph->flame = SN_TAKE(reading->flame);
+    } else if (reading->names_pid) {
+        graph->names_ns = 0;
     }
     free_reading(reading);
-    struct sn_rest_call *call = SN_TAKE(graph->waiting);
-    while (call) {
-        struct sn_rest_call *next = call->next;
-        call->next = NULL;
-        if (!answer(call, graph))
-            sn_rest_finish(call);
-        call = next;
-    }
+    graph->again_ns =
+        !graph->flame && !graph->is_final && now < graph->first_ns ? now + AGAIN_NS : 0;
+    if (!graph->again_ns)
+        answer_all(graph);
 }
 
 /* In a worker. */
-static void read_it(void *user)
+static int read_profile(struct reading *reading, struct sonde_profile **ret_profile)
 {
-    struct reading *reading = user;
-    struct sonde_error unnamed = {0};
-    struct sonde_profile *profile = NULL;
-    if (reading->names_pid) /* without, what has no name yet has none */
-        (void)sn_profile_names_fetch(reading->names_pid, reading->names, &unnamed);
     struct sonde_profile_options options = {.size = sizeof(options),
                                             .view = reading->view,
                                             .process =
                                                 reading->process[0] ? reading->process : NULL,
                                             .names = reading->names};
-    int rc = sonde_profile_read(reading->path, &options, &profile, &reading->err);
+    return sonde_profile_read(reading->path, &options, ret_profile, &reading->err);
+}
+
+/* In a worker. Names are asked for when there is something to name. */
+static void read_it(void *user)
+{
+    struct reading *reading = user;
+    struct sonde_error unnamed = {0};
+    struct sonde_profile *profile = NULL;
+    int rc = read_profile(reading, &profile);
+    if (rc >= 0 && reading->names_pid &&
+        sn_profile_names_fetch(reading->names_pid, reading->names, &unnamed) == SONDE_OK) {
+        sonde_profile_free(SN_TAKE(profile));
+        rc = read_profile(reading, &profile);
+    }
     if (rc >= 0)
         rc = sn_flame_new(reading->before, profile, &reading->flame, &reading->err);
     sonde_profile_free(profile);
     reading->status = rc;
-    sn_operation_post_back(reading->daemon, has_read, reading);
+    sn_roads_post_sure(reading->daemon->roads, has_read, reading);
 }
 
 /* While it records, a recording of the machine is a journal: its archive's name without .zip. */
@@ -252,21 +276,22 @@ void sn_profile_resource_done(struct sn_operations *operations)
     }
 }
 
-/* The one that was not used for longest makes room. */
-static void make_room(struct sn_operations *operations)
+/* The one that was not used for longest makes room; false: all are being read. */
+static bool make_room(struct sn_operations *operations)
 {
     size_t count = 0;
     struct sn_profile_graph **oldest = NULL;
     for (struct sn_profile_graph **at = &operations->graphs; *at; at = &(*at)->next) {
         count++;
-        if (!(*at)->is_busy && (!oldest || (*at)->used_ns < (*oldest)->used_ns))
+        if (!(*at)->is_busy && !(*at)->again_ns && (!oldest || (*at)->used_ns < (*oldest)->used_ns))
             oldest = at;
     }
     if (count < GRAPHS_MAX || !oldest)
-        return;
+        return count < GRAPHS_MAX;
     struct sn_profile_graph *graph = *oldest;
     *oldest = graph->next;
     free_graph(graph);
+    return true;
 }
 
 static struct sn_profile_graph *find_graph(struct sn_rest_call *call,
@@ -282,18 +307,43 @@ static struct sn_profile_graph *find_graph(struct sn_rest_call *call,
                      strcmp(graph->process, wanted) != 0))
         graph = graph->next;
     if (!graph) {
-        make_room(operations);
-        graph = calloc(1, sizeof(*graph));
+        graph = make_room(operations) ? calloc(1, sizeof(*graph)) : NULL;
         if (!graph)
             return NULL;
         memcpy(graph->id, operation->id, sizeof(graph->id));
         memcpy(graph->process, wanted, sizeof(graph->process));
         graph->view = view;
+        graph->first_ns = sn_clock_deadline(FIRST_NS);
         graph->next = operations->graphs;
         operations->graphs = graph;
     }
     graph->used_ns = sn_clock_monotonic_ns();
     return graph;
+}
+
+/* --- a first version, as soon as there is one --- */
+
+uint64_t sn_profile_resource_next_ns(const struct sn_operations *operations)
+{
+    uint64_t next_ns = UINT64_MAX;
+    for (const struct sn_profile_graph *one = operations->graphs; one; one = one->next) {
+        if (one->again_ns && one->again_ns < next_ns)
+            next_ns = one->again_ns;
+    }
+    return next_ns;
+}
+
+void sn_profile_resource_turn(struct sn_operations *operations, uint64_t now_ns)
+{
+    for (struct sn_profile_graph *one = operations->graphs; one; one = one->next) {
+        if (!one->again_ns || one->again_ns > now_ns)
+            continue;
+        one->again_ns = 0;
+        struct sn_operation *operation = sn_operation_find(operations->daemon, one->id);
+        if (!one->waiting || (operation && start_reading(one, operation)))
+            continue;
+        answer_all(one); /* it was deleted, or there is no room: with what there is */
+    }
 }
 
 /* --- requests --- */
@@ -339,12 +389,14 @@ void sn_profile_resource_get(struct sn_rest_call *call)
     }
     struct sn_profile_graph *graph = find_graph(call, operation);
     if (!graph) {
-        sn_rest_problem(call, 503, "no memory");
+        sn_rest_header(call, "Retry-After", "2");
+        sn_rest_problem(call, 429, "%u flame graphs are being read: try again later", GRAPHS_MAX);
         return;
     }
-    if (!graph->is_busy && is_fresh(graph, operation))
+    bool is_coming = graph->is_busy || graph->again_ns;
+    if (!is_coming && is_fresh(graph, operation))
         (void)answer(call, graph);
-    else if (graph->is_busy || start_reading(graph, operation))
+    else if (is_coming || start_reading(graph, operation))
         wait_for(call, graph);
     else
         sn_rest_problem(call, 503, "too much is under way: try again later");

@@ -161,12 +161,38 @@ static bool read_tail(const char *tail, uint64_t *ret_fraction_ns, int64_t *ret_
     return hours < 24 && minutes < 60;
 }
 
+/* "-5m": so long ago. */
+static bool read_ago(const char *text, uint64_t *ret_utc_ns)
+{
+    static const struct {
+        char letter;
+        uint64_t seconds;
+    } units[] = {{'s', 1}, {'m', 60}, {'h', 3600}, {'d', 86400}};
+    uint64_t count = 0;
+    const char *at = text + 1;
+    if (*text != '-' || !isdigit((unsigned char)*at))
+        return false;
+    for (; isdigit((unsigned char)*at) && count < 1000000000; at++)
+        count = count * 10 + (uint64_t)(*at - '0');
+    for (size_t i = 0; i < sizeof(units) / sizeof(*units); i++) {
+        if (*at != units[i].letter || at[1])
+            continue;
+        uint64_t now = sn_clock_utc_ns() / SN_NS_PER_SECOND;
+        uint64_t ago = count * units[i].seconds;
+        *ret_utc_ns = (ago < now ? now - ago : 0) * SN_NS_PER_SECOND;
+        return true;
+    }
+    return false;
+}
+
 bool sn_query_time(const char *text, uint64_t *ret_utc_ns)
 {
     struct tm parts = {0};
     uint64_t fraction_ns;
     int64_t offset;
     double seconds;
+    if (read_ago(text, ret_utc_ns))
+        return true;
     if (sn_text_to_real(text, strlen(text), &seconds) && seconds >= 0 && seconds < 1e10) {
         *ret_utc_ns = (uint64_t)(seconds * 1e9);
         return true;
@@ -249,7 +275,9 @@ static void describe(const struct sn_parameter *parameter, char *to, size_t size
     case SN_PARAMETER_FLAG: (void)snprintf(to, size, "true or false"); break;
     case SN_PARAMETER_GUID: (void)snprintf(to, size, "a GUID"); break;
     case SN_PARAMETER_TIME:
-        (void)snprintf(to, size, "a time, such as 2026-01-31T12:00:00Z or seconds since 1970");
+        (void)snprintf(
+            to, size,
+            "a time, such as 2026-01-31T12:00:00Z, seconds since 1970, or -5m for so long ago");
         break;
     case SN_PARAMETER_TEXT: (void)snprintf(to, size, "text"); break;
     }
@@ -259,7 +287,7 @@ static bool check(const struct sn_route *route, const struct sn_parameter *param
                   const char *value, struct sn_query_problem *ret_problem)
 {
     char kind[128];
-    char text[192];
+    char text[sizeof(ret_problem->text)];
     if (!value)
         return !parameter->is_required || problem(ret_problem, parameter->name, "it is required");
     if (is_fit(route, parameter, value))
@@ -267,6 +295,26 @@ static bool check(const struct sn_route *route, const struct sn_parameter *param
     describe(parameter, kind, sizeof(kind));
     (void)snprintf(text, sizeof(text), "the value '%.40s' is not %s", value, kind);
     return problem(ret_problem, parameter->name, text);
+}
+
+/* Those that the query may have; the path's are not among them. */
+static bool no_such(const struct sn_route *route, const char *name,
+                    struct sn_query_problem *ret_problem)
+{
+    char text[sizeof(ret_problem->text)];
+    char variable[64];
+    const struct sn_parameter *parameters = route->parameters;
+    size_t used = (size_t)snprintf(text, sizeof(text), "there is no such parameter");
+    const char *before = "; there are ";
+    for (size_t i = 0; parameters && parameters[i].name && used < sizeof(text); i++) {
+        (void)snprintf(variable, sizeof(variable), "{%s}", parameters[i].name);
+        if (strstr(route->path, variable))
+            continue;
+        used +=
+            (size_t)snprintf(text + used, sizeof(text) - used, "%s%s", before, parameters[i].name);
+        before = ", ";
+    }
+    return problem(ret_problem, name, text);
 }
 
 /* One name=value. */
@@ -282,7 +330,7 @@ static bool take_pair(const struct sn_route *route, char *pair, const char **val
         return problem(ret_problem, "query", "it has an escape that cannot be read");
     int index = find_parameter(route, pair, strlen(pair), !is_native);
     if (index < 0)
-        return !is_native || problem(ret_problem, pair, "there is no such parameter");
+        return !is_native || no_such(route, pair, ret_problem);
     if (values[index])
         return !is_native || problem(ret_problem, pair, "it is given twice");
     /* Empty is as good as not given, but for text. */

@@ -15,7 +15,7 @@
 /* What is wrong with which parameter. */
 struct sn_query_problem {
     char member[64];
-    char text[192];
+    char text[256];
 };
 
 /* How many variables the route's path takes from `path`, -1 when it is not this route's. `path` is

@@ -17,6 +17,8 @@
 #include "base/own.h"
 #include "daemon/artefact.h"
 #include "daemon/daemon.h"
+#include "daemon/operation_table.h"
+#include "daemon/roads.h"
 #include "daemon/sight.h"
 #include "daemon/trace_settings.h"
 #include "daemon/workers.h"
@@ -177,7 +179,8 @@ static int read_settings(struct run *run, struct sonde_error *err)
     options->with_syscalls = preset->with_syscalls || flag_of(settings, "syscalls");
     options->providers = sonde_provider_set_get(run->set, &options->provider_count);
     const json_t *most = json_object_get(settings, "maxBytes");
-    run->bytes_max = json_is_integer(most) ? (uint64_t)json_integer_value(most) : UINT64_MAX;
+    run->bytes_max = json_is_integer(most) ? (uint64_t)json_integer_value(most)
+                                           : sn_operation_quota(run->operation->daemon);
     return SONDE_OK;
 }
 
@@ -273,6 +276,9 @@ static void begun(void *user)
 static void ended(void *user)
 {
     struct run *run = user;
+    if (run->stats.byte_count >= run->bytes_max &&
+        !json_object_get(run->operation->settings, "maxBytes"))
+        run->operation->cause = "the quota was reached: it ended with what it has";
     sn_operation_ended(run->operation, run->status, run->err.text);
 }
 
@@ -293,7 +299,7 @@ static void record(void *user)
     int rc = sonde_recorder_new(&run->options, &recorder, &run->err);
     if (rc >= 0) {
         show_stats(run, recorder);
-        sn_operation_post_back(daemon, begun, run);
+        sn_roads_post_sure(daemon->roads, begun, run);
         int before = getpriority(PRIO_PROCESS, 0);
         stay_ahead();
         rc = drive(run, recorder);
@@ -301,7 +307,7 @@ static void record(void *user)
     }
     sonde_recorder_free(recorder);
     run->status = rc < 0 ? rc : SONDE_OK;
-    sn_operation_post_back(daemon, ended, run);
+    sn_roads_post_sure(daemon->roads, ended, run);
 }
 
 /* --- in the roads thread --- */

@@ -8,8 +8,9 @@
 #include "daemon/rest_call.h"
 #include "daemon/trace_settings.h"
 
-#define TEXT_MAX      4096u
-#define NAME_TEXT_MAX 80u
+#define TEXT_MAX       4096u
+#define NAME_TEXT_MAX  80u
+#define KNOWN_TEXT_MAX 480u
 
 enum shape {
     TEXT,
@@ -41,7 +42,9 @@ static const struct member members[] = {
     {"name", TEXT, OF_BOTH, 1, NAME_TEXT_MAX},
     {"enabled", FLAG, OF_BOTH, 0, 0},
     {"process", PROCESS, OF_BOTH, 0, 0},
+    {"pid", WHOLE, OF_BOTH, 1, INT32_MAX}, /* short for "process": {"pid": ...} */
     {"durationSeconds", NUMBER, OF_BOTH, 0.001, SN_RECORDING_DURATION_MAX},
+    {"leaseSeconds", WHOLE, OF_BOTH, 1, 86400},
     {"maxBytes", WHOLE, OF_BOTH, 10000, 1e15},
     {"profile", TEXT, OF_BOTH, 1, TEXT_MAX},
     {"providers", TEXTS, OF_BOTH, 0, SN_TRACE_PROVIDERS_MAX},
@@ -156,6 +159,19 @@ static const struct member *find(const struct member *table, size_t count, const
     return NULL;
 }
 
+/* Whoever mistypes a name sees those that there are. */
+static void refuse_unknown(struct sn_rest_call *call, const char *name, const struct member *table,
+                           size_t count, unsigned kind)
+{
+    struct sn_buf known = sn_buf_with_limit(KNOWN_TEXT_MAX);
+    for (size_t i = 0; i < count; i++) {
+        if (table[i].kinds & kind)
+            sn_buf_format(&known, "%s%s", known.size ? ", " : "", table[i].name);
+    }
+    sn_rest_invalid(call, name, "is not known: there are %s", sn_buf_string(&known));
+    sn_buf_done(&known);
+}
+
 /* An object of texts and numbers within the body. */
 static bool check_inner(struct sn_rest_call *call, const json_t *value, const struct member *outer)
 {
@@ -171,7 +187,7 @@ static bool check_inner(struct sn_rest_call *call, const json_t *value, const st
         const struct member *known = find(table, 3, name);
         (void)snprintf(path, sizeof(path), "%s.%.40s", outer->name, name);
         if (!known) {
-            sn_rest_invalid(call, path, "is not known");
+            refuse_unknown(call, path, table, 3, OF_BOTH);
             return false;
         }
         struct member member = *known;
@@ -186,10 +202,11 @@ static bool check_member(struct sn_rest_call *call, const char *name, const json
                          unsigned kind)
 {
     char shown[64];
-    const struct member *member = find(members, sizeof(members) / sizeof(*members), name);
+    size_t count = sizeof(members) / sizeof(*members);
+    const struct member *member = find(members, count, name);
     (void)snprintf(shown, sizeof(shown), "%.60s", name);
     if (!member)
-        sn_rest_invalid(call, shown, "is not known");
+        refuse_unknown(call, shown, members, count, kind);
     else if (!(member->kinds & kind))
         sn_rest_invalid(call, shown, "has no meaning for this kind of recording");
     else
@@ -222,8 +239,13 @@ static bool read_target(struct sn_rest_call *call, unsigned kind,
                         struct sn_recording_body *ret_body)
 {
     const json_t *process = json_object_get(call->body, "process");
-    const json_t *pid = json_object_get(process, "pid");
+    const json_t *plain = json_object_get(call->body, "pid");
+    const json_t *pid = plain ? plain : json_object_get(process, "pid");
     struct sn_operation_target *target = &ret_body->target;
+    if (plain && process) {
+        sn_rest_invalid(call, "pid", "is short for process.pid: give one of the two");
+        return false;
+    }
     if (pid) {
         (void)snprintf(ret_body->pid, sizeof(ret_body->pid), "%" JSON_INTEGER_FORMAT,
                        json_integer_value(pid));
@@ -235,7 +257,7 @@ static bool read_target(struct sn_rest_call *call, unsigned kind,
     target->is_machine = kind == OF_RECORD && !is_chosen;
     if (is_chosen || target->is_machine)
         return true;
-    sn_rest_invalid(call, "process", "must say which, by pid, name or uid");
+    sn_rest_invalid(call, "process", "must say which, by pid, name or uid (or give pid itself)");
     return false;
 }
 
@@ -262,6 +284,7 @@ bool sn_recording_body_read(struct sn_rest_call *call, struct sn_recording_body 
         .is_disabled = json_is_false(json_object_get(call->body, "enabled")),
         .is_recording = true,
     };
+    (void)json_object_del(call->body, "enabled"); /* the recording says it, and it changes */
     return true;
 }
 

@@ -36,6 +36,9 @@ void sn_recording_json_progress(struct sn_json *json, const char *key,
     sn_json_object(json, key);
     if (operation->kind->progress)
         operation->kind->progress(operation, json);
+    /* One that was cut off in an earlier life: its file is all that is known. */
+    if (!operation->user && operation->state != SN_OPERATION_CONFIGURED && operation->artefact)
+        sn_json_u64(json, "bytes", sn_artefact_size(operation->artefact));
     sn_json_close(json);
 }
 
@@ -67,11 +70,12 @@ void sn_recording_json_write(struct sn_json *json, struct sn_operation *operatio
     sn_json_text(json, "kind", operation->kind->name);
     sn_json_text(json, "name", operation->tags);
     sn_json_text(json, "state", sn_operation_state_name(operation->state));
-    sn_json_bool(json, "enabled", sn_operation_is_active(operation));
+    sn_json_bool(json, "enabled", sn_operation_is_enabled(operation));
     sn_json_text(json, "message", operation->message);
     write_process(json, operation);
     sn_json_text(json, "owner", operation->owner);
     write_time(json, "createdUtc", operation->created_utc_ns);
+    write_time(json, "startedUtc", operation->started_utc_ns);
     write_time(json, "endedUtc", operation->ended_utc_ns);
     sn_json_text(json, "fileName", operation->file_name);
     sn_json_u64(json, "fileBytes", operation->artefact ? sn_artefact_size(operation->artefact) : 0);

@@ -4,7 +4,7 @@
 #include "daemon/route.h"
 
 #define FORMATS \
-    "nettrace,zip,speedscope,pprof,chrome,collapsed,html,ndjson,nettrace4,nettrace6,perfcollect"
+    "nettrace,zip,cpu,speedscope,pprof,chrome,collapsed,html,ndjson,nettrace4,nettrace6,perfcollect"
 #define VIEWS "cpu,wall,wait,alloc,exceptions,contention,samples,thread-time"
 
 #define ID                                                                                       \
@@ -91,7 +91,8 @@ static const struct sn_response patch_responses[] = {
     {200, "application/json", "Recording", "it starts, or stops"},
     INVALID,
     NOT_FOUND,
-    {409, "application/problem+json", "Problem", "it has ended: it cannot start again"},
+    {409, "application/problem+json", "Problem",
+     "it has ended: it cannot start again; or its pid is another process now"},
     {429, "application/problem+json", "Problem", "as many run as may"},
     {.status = 0},
 };
@@ -108,7 +109,7 @@ static const struct sn_response download_responses[] = {
      "application/octet-stream,application/zip,application/json,application/x-ndjson,text/plain,"
      "text/html",
      NULL, "the file, as it grows while the recording runs"},
-    NOT_FOUND,
+    {404, "application/problem+json", "Problem", "there is no such recording, or nothing of this"},
     {409, "application/problem+json", "Problem", "it has no data, or not yet"},
     {429, "application/problem+json", "Problem", "too many are being converted"},
     {.status = 0},
@@ -125,6 +126,7 @@ static const struct sn_response profile_responses[] = {
     {200, "application/json", "FlameGraph", "the call tree, or what changed of it"},
     NOT_FOUND,
     {409, "application/problem+json", "Problem", "it has no data, or not yet"},
+    {429, "application/problem+json", "Problem", "too many are being read"},
     {.status = 0},
 };
 
@@ -136,6 +138,7 @@ const struct sn_route sn_recording_routes[] = {
      .resource = "recordings",
      .scope = SN_SCOPE_READ,
      .seat = SN_SEAT_ROADS,
+     .has_head = true,
      .responses = list_responses,
      .summary = "recordings, those of earlier lives too",
      .handle = sn_recordings_list},
@@ -153,6 +156,7 @@ const struct sn_route sn_recording_routes[] = {
      .resource = "recordings",
      .scope = SN_SCOPE_READ,
      .seat = SN_SEAT_ROADS,
+     .has_head = true,
      .parameters = id_only,
      .responses = one_responses,
      .summary = "one of them",

@@ -6,6 +6,7 @@
 #include <sys/stat.h>
 
 #include "base/buf.h"
+#include "base/clock.h"
 #include "base/json.h"
 #include "base/own.h"
 #include "daemon/artefact.h"
@@ -13,6 +14,7 @@
 #include "daemon/operation_kinds.h"
 #include "daemon/operation_table.h"
 #include "daemon/recordings.h"
+#include "daemon/roads.h"
 #include "daemon/store_desk.h"
 #include "daemon/workers.h"
 #include "sonde/record.h"
@@ -100,9 +102,12 @@ static void write_summary(struct sn_operation *operation, struct sn_buf *to)
 {
     struct sn_json json = sn_json_to(to);
     sn_json_object(&json, NULL);
-    if (operation->kind->progress)
+    /* While it runs that would be old when somebody reads it after we were killed. */
+    if (operation->kind->progress && !sn_operation_is_active(operation))
         operation->kind->progress(operation, &json);
     sn_json_text(&json, "message", operation->message);
+    sn_json_text(&json, "processUid", operation->process_uid);
+    sn_json_u64(&json, "startedUtcNs", operation->started_utc_ns);
     sn_json_close(&json);
 }
 
@@ -131,16 +136,16 @@ void sn_recording_store_put(struct sn_operation *operation)
         .bytes = sn_artefact_size(operation->artefact),
     };
     struct kept *kept = copy(operation->daemon, &recording);
-    if (kept && !sn_store_desk_post(operation->daemon->store, put, kept))
-        free_kept(kept);
+    if (kept)
+        sn_store_desk_post_sure(operation->daemon->store, put, kept);
 }
 
 void sn_recording_store_delete(const struct sn_operation *operation)
 {
     struct sn_store_recording recording = {.id = operation->id};
     struct kept *kept = operation->daemon->store ? copy(operation->daemon, &recording) : NULL;
-    if (kept && !sn_store_desk_post(operation->daemon->store, take_away, kept))
-        free_kept(kept);
+    if (kept)
+        sn_store_desk_post_sure(operation->daemon->store, take_away, kept);
 }
 
 /* --- and back --- */
@@ -164,6 +169,24 @@ static enum sn_operation_state state_of(const char *name)
     return SN_OPERATION_FAILED;
 }
 
+/* How it fared, if it came to its end. */
+static void fill_summary(struct sn_operation *operation, const struct sn_store_recording *from)
+{
+    json_t *summary = json_loads(from->summary, JSON_REJECT_DUPLICATES, NULL);
+    const char *message = json_string_value(json_object_get(summary, "message"));
+    const char *uid = json_string_value(json_object_get(summary, "processUid"));
+    (void)snprintf(operation->message, sizeof(operation->message), "%s", message ? message : "");
+    (void)snprintf(operation->process_uid, sizeof(operation->process_uid), "%s", uid ? uid : "");
+    json_int_t started = json_integer_value(json_object_get(summary, "startedUtcNs"));
+    operation->started_utc_ns = started > 0 ? (uint64_t)started : 0;
+    (void)json_object_del(summary, "message"); /* these are no progress */
+    (void)json_object_del(summary, "processUid");
+    (void)json_object_del(summary, "startedUtcNs");
+    if (json_object_size(summary) && operation->state != SN_OPERATION_CONFIGURED)
+        operation->summary = json_dumps(summary, JSON_COMPACT);
+    json_decref(summary);
+}
+
 static void fill(struct sn_operation *operation, const struct sn_store_recording *from)
 {
     (void)snprintf(operation->id, sizeof(operation->id), "%s", from->id);
@@ -176,6 +199,7 @@ static void fill(struct sn_operation *operation, const struct sn_store_recording
     operation->ended_utc_ns = operation->state == SN_OPERATION_CONFIGURED ? 0 : from->ended_utc_ns;
     operation->duration_ns = UINT64_MAX;
     operation->deadline_ns = UINT64_MAX;
+    operation->lease_end_ns = UINT64_MAX;
     operation->is_recording = true;
     operation->content_type = operation->kind->content_type;
     operation->settings = json_loads(from->settings, JSON_REJECT_DUPLICATES, NULL);
@@ -183,18 +207,15 @@ static void fill(struct sn_operation *operation, const struct sn_store_recording
         json_decref(operation->settings);
         operation->settings = json_object();
     }
+    operation->lease_ns =
+        (uint64_t)json_integer_value(json_object_get(operation->settings, "leaseSeconds")) *
+        SN_NS_PER_SECOND;
     const char *name = json_string_value(json_object_get(operation->settings, "name"));
     (void)snprintf(operation->tags, sizeof(operation->tags), "%s", name ? name : "");
     const json_t *duration = json_object_get(operation->settings, "durationSeconds");
     if (json_is_number(duration))
         operation->duration_ns = (uint64_t)(json_number_value(duration) * 1e9);
-    json_t *summary = json_loads(from->summary, JSON_REJECT_DUPLICATES, NULL);
-    const char *message = json_string_value(json_object_get(summary, "message"));
-    (void)snprintf(operation->message, sizeof(operation->message), "%s", message ? message : "");
-    (void)json_object_del(summary, "message"); /* it is no progress */
-    if (json_is_object(summary) && operation->state != SN_OPERATION_CONFIGURED)
-        operation->summary = json_dumps(summary, JSON_COMPACT);
-    json_decref(summary);
+    fill_summary(operation, from);
 }
 
 static struct sn_operation *remake(struct sn_daemon *daemon, const struct sn_store_recording *from)
@@ -263,6 +284,8 @@ static void restore(void *user)
 {
     struct kept *kept = user;
     struct sn_operation **at = kept ? &kept->daemon->operations->first : NULL;
+    if (kept)
+        kept->daemon->operations->tell_ns = 0;
     while (kept) {
         struct kept *next = kept->next;
         struct sn_operation *known = sn_operation_find(kept->daemon, kept->recording.id);
@@ -314,7 +337,7 @@ static void load(void *user)
     if (store)
         (void)sn_store_recordings(store, &query, take_one, &loading, &err);
     if (loading.first)
-        sn_operation_post_back(daemon, restore, loading.first);
+        sn_roads_post_sure(daemon->roads, restore, loading.first);
 }
 
 void sn_recording_store_load(struct sn_daemon *daemon)

@@ -1,6 +1,7 @@
 #include "daemon/recordings.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -15,6 +16,8 @@
 #include "daemon/recording_store.h"
 #include "daemon/rest_call.h"
 #include "daemon/roads.h"
+#include "daemon/sight.h"
+#include "daemon/store_desk.h"
 #include "daemon/topic.h"
 
 #define LIST_MAX       1000u
@@ -36,13 +39,13 @@ static void topic_wanted(void *user, bool is_wanted)
 {
     struct sn_daemon *daemon = user;
     if (is_wanted)
-        (void)sn_roads_post(daemon->roads, tell_now, daemon->operations);
+        sn_roads_post_sure(daemon->roads, tell_now, daemon->operations);
 }
 
 void sn_recordings_open(struct sn_daemon *daemon, struct sn_operations *operations)
 {
     const struct sn_topic_options options = {
-        .name = "recordings", .keep = 1, .wanted = topic_wanted, .user = daemon};
+        .name = "recordings", .keep = 1, .renews = true, .wanted = topic_wanted, .user = daemon};
     operations->topic = sn_topics_open(daemon->topics, &options);
 }
 
@@ -68,8 +71,6 @@ uint64_t sn_recordings_tell(struct sn_daemon *daemon)
 void sn_recordings_changed(struct sn_operation *operation)
 {
     operation->daemon->operations->tell_ns = 0;
-    if (operation->state == SN_OPERATION_STARTING || operation->state == SN_OPERATION_STOPPING)
-        return;
     sn_recording_store_put(operation);
     if (operation->state == SN_OPERATION_SUCCEEDED)
         sn_recording_store_profile(operation);
@@ -98,8 +99,10 @@ struct sn_operation *sn_recordings_find(struct sn_rest_call *call)
     for (char *at = id; *at; at++)
         *at = (char)(*at >= 'A' && *at <= 'F' ? *at | 0x20 : *at);
     struct sn_operation *operation = sn_operation_find(call->daemon, id);
-    if (operation && operation->is_recording && !is_swept(operation))
+    if (operation && operation->is_recording && !is_swept(operation)) {
+        sn_operation_renew(operation);
         return operation;
+    }
     if (operation && operation->is_recording)
         (void)sn_operation_delete(operation, &err);
     sn_rest_problem(call, 404, "there is no recording %s", id);
@@ -112,6 +115,70 @@ static void show(struct sn_rest_call *call, struct sn_operation *operation)
     sn_recording_json_write(&json, operation, true);
 }
 
+/* --- answered when it is kept --- */
+
+/* Asked before anything is changed: whoever is let in here is not refused later. */
+static bool is_let_in(struct sn_rest_call *call)
+{
+    if (!call->daemon->store || !sn_store_desk_is_full(call->daemon->store))
+        return true;
+    sn_rest_header(call, "Retry-After", "1");
+    sn_rest_problem(call, 503, "too much waits to be kept already; try again in a moment");
+    return false;
+}
+
+/* In place of what the call has needed until now. False: no memory, and it has its problem. */
+static bool take_id(struct sn_rest_call *call, const struct sn_operation *operation)
+{
+    char *id = strdup(operation->id);
+    if (!id) {
+        sn_rest_problem(call, 503, "no memory");
+        return false;
+    }
+    if (call->free_user && call->user)
+        call->free_user(call->user);
+    call->user = id;
+    call->free_user = free;
+    return true;
+}
+
+static void cannot_keep(struct sn_rest_call *call, const struct sonde_error *err)
+{
+    call->header_count = 0; /* of the answer that it would have been */
+    sn_rest_header(call, "Retry-After", "5");
+    sn_rest_problem(call, 503, "it cannot be kept: %s", err->text);
+}
+
+/* Back in the roads seat: what its maker was told does not exist is not left behind. */
+static void undo(struct sn_rest_call *call)
+{
+    struct sonde_error err = {0};
+    struct sn_operation *operation = sn_operation_find(call->daemon, call->user);
+    if (operation && sn_operation_is_active(operation))
+        sn_operation_cancel(operation);
+    else if (operation)
+        (void)sn_operation_delete(operation, &err);
+}
+
+/* In the store's seat, behind the change itself. */
+static void when_kept(struct sn_rest_call *call)
+{
+    struct sonde_error err = {0};
+    bool is_new = call->status == 201;
+    if (sn_store_commit(sn_store_desk_store(call->daemon->store), &err) == SONDE_OK)
+        return;
+    cannot_keep(call, &err);
+    if (is_new)
+        sn_rest_move(call, SN_SEAT_ROADS, undo);
+}
+
+/* The answer is there, and goes out when what it says survives us. */
+static void answer_when_kept(struct sn_rest_call *call, const struct sn_operation *operation)
+{
+    if (call->daemon->store && take_id(call, operation))
+        sn_rest_move(call, SN_SEAT_STORE, when_kept);
+}
+
 /* --- handlers --- */
 
 static void created(struct sn_rest_call *call, struct sn_operation *operation)
@@ -119,12 +186,13 @@ static void created(struct sn_rest_call *call, struct sn_operation *operation)
     call->status = 201;
     sn_rest_header(call, "Location", "%s/api/v1/recordings/%s", call->base_url, operation->id);
     show(call, operation);
+    answer_when_kept(call, operation);
 }
 
 void sn_recordings_post(struct sn_rest_call *call)
 {
     struct sn_recording_body body;
-    if (sn_recording_body_read(call, &body))
+    if (sn_recording_body_read(call, &body) && is_let_in(call))
         sn_operation_call(call, &body.target, &body.request, created);
 }
 
@@ -147,40 +215,133 @@ void sn_recordings_get(struct sn_rest_call *call)
         show(call, operation);
 }
 
-static void enable(struct sn_rest_call *call, struct sn_operation *operation)
+static void answer_change(struct sn_rest_call *call, struct sn_operation *operation)
+{
+    show(call, operation);
+    answer_when_kept(call, operation);
+}
+
+/* In the roads seat: who was meant is still there. */
+static void enable(struct sn_rest_call *call)
 {
     struct sonde_error err = {0};
-    if (sn_operation_is_active(operation))
+    struct sn_operation *operation = sn_recordings_find(call);
+    if (!operation)
         return;
-    if (operation->state != SN_OPERATION_CONFIGURED)
+    bool is_enabled = sn_operation_is_enabled(operation);
+    if (operation->is_going)
+        sn_rest_problem(call, 409, "it is being deleted");
+    else if (!is_enabled && operation->state != SN_OPERATION_CONFIGURED)
         sn_rest_problem(call, 409, "it is %s: a recording runs once; configure another",
                         sn_operation_state_name(operation->state));
-    else if (sn_operation_enable(operation, &err) != SONDE_OK)
+    else if (!is_enabled && sn_operation_enable(operation, &err) != SONDE_OK)
         sn_rest_failed(call, &err);
+    else
+        answer_change(call, operation);
+}
+
+struct target {
+    uint32_t pid;
+    char uid[37];
+};
+
+/* In a worker. A pid may be another process by now, also since before the controller began. */
+static void check_target(struct sn_rest_call *call)
+{
+    char uid[37] = "";
+    struct sonde_error err = {0};
+    const struct target *target = call->user;
+    struct sonde_process_list *list = sn_sight_hold(call->daemon->sight, &err);
+    if (!list) {
+        sn_rest_failed(call, &err);
+        return;
+    }
+    for (size_t i = 0; i < sonde_process_list_count(list); i++) {
+        const struct sonde_process *process = sonde_process_list_get(list, i);
+        if (process->pid == target->pid)
+            sn_sight_uid(process, uid);
+    }
+    sn_sight_release(call->daemon->sight, list);
+    if (!uid[0])
+        sn_rest_problem(call, 404, "there is no .NET process %u any more", target->pid);
+    else if (target->uid[0] && strcmp(uid, target->uid) != 0)
+        sn_rest_problem(call, 409,
+                        "%u is another process now than the one that was meant: configure another "
+                        "recording",
+                        target->pid);
+    else
+        sn_rest_move(call, SN_SEAT_ROADS, enable);
+}
+
+static void enable_checked(struct sn_rest_call *call, const struct sn_operation *operation)
+{
+    struct target *target = malloc(sizeof(*target));
+    if (!target) {
+        sn_rest_problem(call, 503, "no memory");
+        return;
+    }
+    target->pid = operation->pid;
+    memcpy(target->uid, operation->process_uid, sizeof(target->uid));
+    call->user = target;
+    call->free_user = free;
+    sn_rest_move(call, SN_SEAT_WORKER, check_target);
 }
 
 void sn_recordings_patch(struct sn_rest_call *call)
 {
     bool is_enabled;
     struct sn_operation *operation = sn_recordings_find(call);
-    if (!operation || !sn_recording_body_enabled(call, &is_enabled))
+    if (!operation || !sn_recording_body_enabled(call, &is_enabled) || !is_let_in(call))
         return;
-    if (is_enabled)
-        enable(call, operation);
-    else
+    if (is_enabled && operation->pid && operation->state == SN_OPERATION_CONFIGURED) {
+        enable_checked(call, operation);
+    } else if (is_enabled) {
+        enable(call);
+    } else {
         sn_operation_stop(operation);
-    if (call->status == 200)
-        show(call, operation);
+        answer_change(call, operation);
+    }
 }
 
+/* Back in the roads seat: the store has forgotten it, or could not. */
+static void delete_here(struct sn_rest_call *call)
+{
+    struct sonde_error err = {0};
+    struct sn_operation *operation = sn_operation_find(call->daemon, call->user);
+    if (!operation)
+        return;
+    operation->is_going = false;
+    if (call->status == 204)
+        (void)sn_operation_delete(operation, &err);
+}
+
+/* In the store's seat. One that it does not know was never kept. */
+static void delete_kept(struct sn_rest_call *call)
+{
+    struct sonde_error err = {0};
+    struct sn_store *store = sn_store_desk_store(call->daemon->store);
+    int rc = sn_store_recording_delete(store, call->user, &err);
+    call->status = 204;
+    if (rc != SONDE_OK && rc != SONDE_E_NOT_FOUND)
+        cannot_keep(call, &err);
+    sn_rest_move(call, SN_SEAT_ROADS, delete_here);
+}
+
+/* From the store first: what it still has comes back. */
 void sn_recordings_delete(struct sn_rest_call *call)
 {
     struct sonde_error err = {0};
     struct sn_operation *operation = sn_recordings_find(call);
-    if (!operation)
+    if (!operation || !is_let_in(call))
         return;
-    if (sn_operation_delete(operation, &err) == SONDE_OK)
+    if (call->daemon->store && !sn_operation_is_active(operation)) {
+        if (!take_id(call, operation))
+            return;
+        operation->is_going = true;
+        sn_rest_move(call, SN_SEAT_STORE, delete_kept);
+    } else if (sn_operation_delete(operation, &err) == SONDE_OK) {
         call->status = 204;
-    else
+    } else {
         sn_rest_problem(call, 409, "%s", err.text);
+    }
 }

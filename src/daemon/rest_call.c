@@ -7,6 +7,7 @@
 #include <strings.h>
 
 #include "daemon/artefact.h"
+#include "daemon/daemon.h"
 #include "daemon/problem.h"
 #include "daemon/query.h"
 
@@ -105,11 +106,30 @@ void sn_rest_header(struct sn_rest_call *call, const char *name, const char *for
     call->header_count++;
 }
 
-static void set_problem(struct sn_rest_call *call, unsigned status, const char *detail,
+/* Where files lie is nobody's business but the machine's: a path of ours becomes the file's name.
+ */
+static void hide_paths(const struct sn_rest_call *call, char *text)
+{
+    const char *folder =
+        call->daemon && call->daemon->options ? call->daemon->options->state_folder : NULL;
+    size_t size = folder ? strlen(folder) : 0;
+    for (char *at = text; size > 1 && (at = strstr(at, folder)); at++) {
+        char *name = at;
+        for (char *end = at; *end && !strchr(" '\":,;)", *end); end++)
+            name = *end == '/' && end[1] ? end + 1 : name;
+        memmove(at, name, strlen(name) + 1);
+    }
+}
+
+static void set_problem(struct sn_rest_call *call, unsigned status, const char *text,
                         const char *member)
 {
+    char detail[512];
+    (void)snprintf(detail, sizeof(detail), "%s", text);
+    hide_paths(call, detail);
     sn_artefact_release(call->file);
     call->file = NULL;
+    call->shared = NULL;
     call->status = status;
     call->content_type = SN_PROBLEM_TYPE;
     sn_buf_clear(&call->out);

@@ -19,6 +19,7 @@
 #include "sonde/error.h"
 
 struct sn_artefact;
+struct sn_http_shared;
 struct sn_daemon;
 
 #define SN_REST_VALUES_MAX       16u
@@ -36,11 +37,12 @@ struct sn_rest_call {
     const char *base_url;                   /* "http://host:port/prefix", for Location */
 
     /* The answer. */
-    unsigned status;          /* 200 */
-    const char *content_type; /* static text; application/json unless told */
-    struct sn_buf out;        /* the body, unless ... */
-    struct sn_artefact *file; /* ... it is this file, as it grows; owns a reference */
-    bool is_trace;            /* a raw one: secrets in it are covered for who may not see them */
+    unsigned status;               /* 200 */
+    const char *content_type;      /* static text; application/json unless told */
+    struct sn_buf out;             /* the body, unless ... */
+    struct sn_http_shared *shared; /* ... it is this, as many get it; borrows, the HTTP seat's */
+    struct sn_artefact *file;      /* ... it is this file, as it grows; owns a reference */
+    bool is_trace; /* a raw one: secrets in it are covered for who may not see them */
     struct {
         const char *name; /* static text */
         char value[512];

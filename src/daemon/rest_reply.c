@@ -9,6 +9,7 @@
 #include "daemon/artefact.h"
 #include "daemon/daemon.h"
 #include "daemon/rest_call.h"
+#include "daemon/shared_page.h"
 #include "daemon/trace_cover.h"
 
 /* Nothing of ours is shown within a page of somebody else, taken for another type, or kept. */
@@ -35,10 +36,13 @@ struct follower {
     _Atomic unsigned reference_count;
     _Atomic bool is_wake_posted;
     struct sn_http_server *http; /* borrows */
+    struct sn_daemon *daemon;    /* borrows */
     uint64_t exchange_id;
+    struct sn_access *access; /* borrows */
+    struct sn_identity who;   /* looked at again: keys are revoked, sessions end */
     struct sn_artefact *file; /* owns a reference, until done */
     uint64_t offset;
-    bool is_covered; /* its reader may not see secrets */
+    struct sn_trace_cover *cover; /* owns, until done; its reader may not see secrets; or NULL */
 };
 
 static void release(struct follower *follower)
@@ -71,22 +75,39 @@ static void has_changed(void *user)
     release(follower);
 }
 
+/* The next bytes of the file; as a stream's `read`. */
+static ssize_t read_bytes(struct follower *follower, char *to, size_t size)
+{
+    ssize_t got = sn_artefact_read(follower->file, follower->offset, to, size);
+    if (got < 0)
+        return got == SN_ARTEFACT_END ? SN_HTTP_END : SN_HTTP_ABORT;
+    follower->offset += (uint64_t)got;
+    return got;
+}
+
+/* What is held back goes out when more has come, or the end. */
+static ssize_t read_covered(struct follower *follower, char *to, size_t size)
+{
+    size_t taken;
+    bool is_over = false;
+    while (!(taken = sn_trace_cover_take(follower->cover, to, size)) && !is_over) {
+        size_t room;
+        char *at = sn_trace_cover_room(follower->cover, &room);
+        ssize_t got = read_bytes(follower, at, room);
+        if (got == 0 || got == SN_HTTP_ABORT)
+            return got;
+        is_over = got == SN_HTTP_END;
+        sn_trace_cover_add(follower->cover, is_over ? 0 : (size_t)got, is_over);
+    }
+    return taken ? (ssize_t)taken : SN_HTTP_END;
+}
+
 static ssize_t read_file(void *user, char *to, size_t size)
 {
     struct follower *follower = user;
-    ssize_t got = sn_artefact_read(follower->file, follower->offset, to, size);
-    if (got == SN_ARTEFACT_END)
-        return SN_HTTP_END;
-    if (got < 0)
+    if (!sn_access_is_good(follower->access, &follower->who))
         return SN_HTTP_ABORT;
-    if (follower->is_covered) {
-        int status;
-        bool is_end = sn_artefact_is_ended(follower->file, &status) &&
-                      follower->offset + (uint64_t)got == sn_artefact_size(follower->file);
-        got = (ssize_t)sn_trace_cover(to, (size_t)got, size, is_end);
-    }
-    follower->offset += (uint64_t)got;
-    return got;
+    return follower->cover ? read_covered(follower, to, size) : read_bytes(follower, to, size);
 }
 
 /* Whoever makes the file learns by this that nobody follows it any more. */
@@ -94,8 +115,10 @@ static void file_done(void *user, bool is_complete)
 {
     struct follower *follower = user;
     (void)is_complete;
+    follower->daemon->file_reader_count--;
     (void)sn_artefact_follow(follower->file, NULL, follower);
     sn_artefact_release(SN_TAKE(follower->file));
+    sn_trace_cover_free(SN_TAKE(follower->cover));
     release(follower);
 }
 
@@ -108,14 +131,23 @@ static uint64_t size_of(const struct sn_artefact *file)
 
 static bool follow(struct sn_rest_call *call, struct sn_http_stream *ret_stream)
 {
+    bool is_covered = call->who.scope < SN_SCOPE_SECRETS && call->is_trace;
+    struct sn_trace_cover *cover = is_covered ? sn_trace_cover_new() : NULL;
     struct follower *follower = calloc(1, sizeof(*follower));
-    if (!follower)
+    if (!follower || (is_covered && !cover)) {
+        sn_trace_cover_free(cover);
+        free(follower);
         return false;
+    }
     follower->reference_count = 1;
+    follower->daemon = call->daemon;
+    follower->daemon->file_reader_count++;
     follower->http = call->daemon->http;
     follower->exchange_id = call->exchange_id;
+    follower->access = call->daemon->access;
+    follower->who = call->who;
     follower->file = SN_TAKE(call->file);
-    follower->is_covered = call->who.scope < SN_SCOPE_SECRETS && call->is_trace;
+    follower->cover = cover;
     *ret_stream = (struct sn_http_stream){.read = read_file, .done = file_done, .user = follower};
     ret_stream->size = size_of(follower->file);
     (void)sn_artefact_follow(follower->file, has_changed, follower);
@@ -152,13 +184,25 @@ void sn_rest_reply(struct sn_rest_call *call, struct sn_http_exchange *exchange)
     else if (call->file)
         sn_rest_problem(call, 503, "no memory for the answer");
     size_t count = sn_rest_reply_common(headers);
-    if (reply.stream || call->out.size)
+    if (reply.stream || call->shared || call->out.size)
         count = put_header(headers, count, "Content-Type", call->content_type);
     for (size_t i = 0; i < call->header_count; i++)
         count = put_header(headers, count, call->headers[i].name, call->headers[i].value);
     reply.status = call->status;
     reply.header_count = count;
-    if (!reply.stream)
+    if (!reply.stream && call->shared)
+        reply.shared = call->shared;
+    else if (!reply.stream)
         reply.body = &call->out;
+    sn_http_exchange_answer(exchange, &reply);
+}
+
+void sn_rest_reply_page(const struct sn_shared_page *page, struct sn_http_exchange *exchange)
+{
+    struct sn_http_header headers[SN_REST_REPLY_COMMON + 1];
+    size_t count = sn_rest_reply_common(headers);
+    headers[count++] = (struct sn_http_header){"Content-Type", page->content_type};
+    const struct sn_http_reply reply = {
+        .status = 200, .headers = headers, .header_count = count, .shared = page->body};
     sn_http_exchange_answer(exchange, &reply);
 }

@@ -12,6 +12,10 @@ struct sn_rest_call;
 /* The call's body, or its reference to the file, goes with it. */
 void sn_rest_reply(struct sn_rest_call *call, struct sn_http_exchange *exchange);
 
+/* The same for a page that others are sent as well. */
+struct sn_shared_page;
+void sn_rest_reply_page(const struct sn_shared_page *page, struct sn_http_exchange *exchange);
+
 /* What every answer has, whoever makes it. At most SN_REST_REPLY_COMMON of them; returns how many.
  */
 #define SN_REST_REPLY_COMMON 6u

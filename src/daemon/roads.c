@@ -45,6 +45,7 @@ struct sn_roads {
     size_t rider_count;
     struct timer *timers;
     size_t timer_count;
+    struct timer *spare; /* the one whose task runs: for its next time */
     pthread_t thread;
     bool has_thread;
     _Atomic bool is_ending;
@@ -57,6 +58,11 @@ struct sn_roads {
 bool sn_roads_post(struct sn_roads *roads, sn_task_fn *run, void *user)
 {
     return sn_mailbox_post(roads->mailbox, run, user);
+}
+
+void sn_roads_post_sure(struct sn_roads *roads, sn_task_fn *run, void *user)
+{
+    sn_mailbox_post_sure(roads->mailbox, run, user);
 }
 
 size_t sn_roads_waiting_count(struct sn_roads *roads)
@@ -130,6 +136,8 @@ int sn_roads_at(struct sn_roads *roads, uint64_t due_ns, sn_task_fn *run, void *
 {
     struct timer *timer = roads->timer_count < TIMERS_MAX ? malloc(sizeof(*timer)) : NULL;
     if (!timer)
+        timer = SN_TAKE(roads->spare);
+    if (!timer)
         return sn_fail(err, SONDE_E_LIMIT, 0, "no room for another timer");
     struct timer **slot = &roads->timers;
     while (*slot && (*slot)->due_ns <= due_ns)
@@ -140,6 +148,20 @@ int sn_roads_at(struct sn_roads *roads, uint64_t due_ns, sn_task_fn *run, void *
     return SONDE_OK;
 }
 
+void sn_roads_forget(struct sn_roads *roads, const void *user)
+{
+    for (struct timer **slot = &roads->timers; *slot;) {
+        struct timer *timer = *slot;
+        if (timer->user != user) {
+            slot = &timer->next;
+            continue;
+        }
+        *slot = timer->next;
+        roads->timer_count--;
+        free(timer);
+    }
+}
+
 static void run_timers(struct sn_roads *roads)
 {
     uint64_t now_ns = sn_clock_monotonic_ns();
@@ -147,32 +169,31 @@ static void run_timers(struct sn_roads *roads)
         struct timer *timer = roads->timers;
         roads->timers = timer->next;
         roads->timer_count--;
-        timer->run(timer->user);
-        free(timer);
+        sn_task_fn *task = timer->run;
+        void *of_task = timer->user;
+        roads->spare = timer;
+        task(of_task);
+        free(SN_TAKE(roads->spare));
     }
-}
-
-static int sooner(int a, int b)
-{
-    return a < 0 || (b >= 0 && b < a) ? b : a;
 }
 
 static size_t prepare(struct sn_roads *roads, struct pollfd *polled, int *ret_wait_ms)
 {
     int wait_ms = sonde_hub_wait_ms(roads->hub);
-    close_ranks(roads); /* a timer may have removed one */
+    close_ranks(roads);
     polled[0] = (struct pollfd){.fd = sn_mailbox_fd(roads->mailbox), .events = POLLIN};
     polled[1] = (struct pollfd){.fd = sonde_hub_fd(roads->hub), .events = POLLIN};
     for (size_t i = 0; i < roads->rider_count; i++) {
-        struct rider *rider = &roads->riders[i];
-        polled[FIXED_FDS + i] =
-            (struct pollfd){.fd = rider->ops->fd(rider->user), .events = POLLIN};
-        wait_ms = sooner(wait_ms, rider->ops->wait_ms(rider->user));
+        struct rider *rider = &roads->riders[i]; /* one may remove itself or others when asked */
+        int fd = rider->ops ? rider->ops->fd(rider->user) : -1;
+        polled[FIXED_FDS + i] = (struct pollfd){.fd = fd, .events = POLLIN};
+        if (rider->ops)
+            wait_ms = sn_clock_sooner_ms(wait_ms, rider->ops->wait_ms(rider->user));
     }
     if (roads->timers)
-        wait_ms = sooner(wait_ms, sn_clock_poll_ms(roads->timers->due_ns));
+        wait_ms = sn_clock_sooner_ms(wait_ms, sn_clock_poll_ms(roads->timers->due_ns));
     if (roads->desk)
-        wait_ms = sooner(wait_ms, sn_counters_desk_wait_ms(roads->desk));
+        wait_ms = sn_clock_sooner_ms(wait_ms, sn_counters_desk_wait_ms(roads->desk));
     *ret_wait_ms = wait_ms;
     return FIXED_FDS + roads->rider_count;
 }
@@ -257,6 +278,13 @@ void sn_roads_stop(struct sn_roads *roads)
     (void)sn_mailbox_post(roads->mailbox, nothing, NULL);
     (void)pthread_join(roads->thread, NULL);
     roads->has_thread = false;
+}
+
+void sn_roads_drain(struct sn_roads *roads)
+{
+    enum { ROUNDS_MAX = 16 }; /* what is run may post again */
+    for (unsigned i = 0; roads && i < ROUNDS_MAX && sn_mailbox_count(roads->mailbox); i++)
+        sn_mailbox_turn(roads->mailbox);
 }
 
 void sn_roads_free(struct sn_roads *roads)

@@ -20,10 +20,15 @@ struct sonde_hub;
 
 int sn_roads_new(struct sn_daemon *daemon, struct sn_roads **ret_roads, struct sonde_error *err);
 void sn_roads_stop(struct sn_roads *roads); /* ends the thread; what it owned may be freed now */
+/* After that: runs what was posted and nobody ran, as its memory is its runner's. */
+void sn_roads_drain(struct sn_roads *roads);
 void sn_roads_free(struct sn_roads *roads); /* NULL is fine */
 
 /* From any thread. False: full. */
 bool sn_roads_post(struct sn_roads *roads, sn_task_fn *run, void *user);
+
+/* The same, never refused: for what ends something that was let in. */
+void sn_roads_post_sure(struct sn_roads *roads, sn_task_fn *run, void *user);
 
 size_t sn_roads_waiting_count(struct sn_roads *roads); /* tasks; from any thread */
 
@@ -50,8 +55,11 @@ int sn_roads_add(struct sn_roads *roads, const struct sn_rider_ops *ops, void *u
                  struct sonde_error *err);
 void sn_roads_remove(struct sn_roads *roads, void *user);
 
-/* Calls `run` once, at or after `due_ns` (CLOCK_MONOTONIC), in the roads thread. */
+/* Calls `run` once, at or after `due_ns` (CLOCK_MONOTONIC), in the roads thread. The first call
+ * from within such a task never fails. */
 int sn_roads_at(struct sn_roads *roads, uint64_t due_ns, sn_task_fn *run, void *user,
                 struct sonde_error *err);
+/* Takes back every such call of this user. Also once the thread has ended. */
+void sn_roads_forget(struct sn_roads *roads, const void *user);
 
 #endif

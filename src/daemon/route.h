@@ -11,6 +11,9 @@
 
 struct sn_rest_call;
 
+/* How long what is read by many at once may be the same page. */
+#define SN_ROUTE_MOMENT_NS 200000000u
+
 /* In which thread a handler runs, and whose state it may touch. */
 enum sn_seat {
     SN_SEAT_HTTP = 0, /* at once; reads published snapshots only; never waits */
@@ -55,10 +58,12 @@ struct sn_route {
     enum sn_scope scope;
     enum sn_seat seat;
     bool is_stream;                        /* an event stream: answered by sn_topics, see topic.h */
+    bool has_head;                         /* GET outside HTTP and store that starts nothing */
     const struct sn_parameter *parameters; /* ended by one without a name; NULL: none */
     const char *body_schema;               /* NULL: takes no body */
     const struct sn_response *responses;   /* ended by status 0; errors common to all are added */
     const char *summary;
+    uint64_t share_ns; /* an answer is good so long for all of a scope who ask the same; 0: not */
     void (*handle)(struct sn_rest_call *call);
 };
 

@@ -16,6 +16,7 @@
 #include "daemon/query.h"
 #include "daemon/rest_call.h"
 #include "daemon/rest_reply.h"
+#include "daemon/shared_page.h"
 #include "daemon/topic_stream.h"
 #include "net/http_server.h"
 
@@ -23,6 +24,7 @@ struct sn_router {
     struct sn_daemon *daemon;    /* borrows */
     struct sn_journey *journeys; /* owns: those under way */
     struct sn_router_numbers numbers;
+    struct sn_shared_pages pages;
     bool is_closed;
 };
 
@@ -42,6 +44,7 @@ void sn_router_free(struct sn_router *router)
         return;
     while (router->journeys)
         sn_journey_free(router->journeys);
+    sn_shared_pages_done(&router->pages);
     free(router);
 }
 
@@ -82,7 +85,7 @@ void sn_router_account(struct sn_router *router, const struct sn_journey *journe
     router->numbers.open_count--;
     write_down(router, &(struct sn_audit_entry){.who = &call->who,
                                                 .peer = journey->peer,
-                                                .method = call->route->method,
+                                                .method = journey->method,
                                                 .path = journey->target,
                                                 .status = call->status,
                                                 .pid = call->pid,
@@ -131,12 +134,24 @@ struct match {
     char allow[64]; /* methods of that path */
 };
 
-static void allow(struct match *match, const char *method)
+/* HEAD has no side effects: it is there where GET starts nothing. */
+static bool takes_head(const struct sn_route *route)
+{
+    bool is_lookup = route->seat == SN_SEAT_HTTP || route->seat == SN_SEAT_STORE || route->has_head;
+    return strcmp(route->method, "GET") == 0 && is_lookup && !route->is_stream;
+}
+
+static bool takes(const struct sn_route *route, const char *method)
+{
+    return strcmp(route->method, method) == 0 || (strcmp(method, "HEAD") == 0 && takes_head(route));
+}
+
+static void allow(struct match *match, const struct sn_route *route)
 {
     size_t used = strlen(match->allow);
-    if (!strstr(match->allow, method))
+    if (!strstr(match->allow, route->method))
         (void)snprintf(match->allow + used, sizeof(match->allow) - used, "%s%s%s", used ? ", " : "",
-                       method, strcmp(method, "GET") == 0 ? ", HEAD" : "");
+                       route->method, takes_head(route) ? ", HEAD" : "");
 }
 
 /* Words win over variables. */
@@ -145,15 +160,14 @@ static void find_route(const struct sn_daemon *daemon, char *path, const char *m
 {
     int fewest = INT32_MAX;
     *ret_match = (struct match){0};
-    const char *wanted = strcmp(method, "HEAD") == 0 ? "GET" : method;
     for (const struct sn_route *const *table = sn_route_tables; *table; table++) {
         for (const struct sn_route *route = *table; route->method; route++) {
             int variable_count = sn_query_match(route, path, NULL);
             if (variable_count < 0 || sn_router_is_disabled(daemon, route->resource))
                 continue;
             ret_match->is_path_known = true;
-            allow(ret_match, route->method);
-            if (strcmp(route->method, wanted) == 0 && variable_count < fewest) {
+            allow(ret_match, route);
+            if (takes(route, method) && variable_count < fewest) {
                 fewest = variable_count;
                 ret_match->route = route;
             }
@@ -169,6 +183,13 @@ static const char *bare_path(const struct sn_daemon *daemon, const char *path)
     if (!size || strncmp(path, prefix, size) != 0 || (path[size] != '/' && path[size]))
         return path;
     return path[size] ? path + size : "/";
+}
+
+/* A copy without the slash at its end, which changes nothing. */
+static char *copy_path(const char *path)
+{
+    size_t size = strlen(path);
+    return strndup(path, size > 1 && path[size - 1] == '/' ? size - 1 : size);
 }
 
 /* --- what was asked --- */
@@ -228,7 +249,7 @@ static bool copy_texts(struct sn_journey *journey, struct sn_http_exchange *exch
                        const char *path)
 {
     const char *accept = sn_http_exchange_header(exchange, "Accept");
-    journey->path = strdup(path);
+    journey->path = copy_path(path);
     journey->query = strdup(sn_http_exchange_query(exchange));
     journey->accept = strdup(accept ? accept : "");
     journey->base_url = base_url(journey->router->daemon, exchange);
@@ -237,7 +258,54 @@ static bool copy_texts(struct sn_journey *journey, struct sn_http_exchange *exch
     journey->call.accept = journey->accept;
     journey->call.base_url = journey->base_url;
     (void)snprintf(journey->target, sizeof(journey->target), "%s", path);
+    (void)snprintf(journey->method, sizeof(journey->method), "%s",
+                   sn_http_exchange_method(exchange));
     (void)snprintf(journey->peer, sizeof(journey->peer), "%s", sn_http_exchange_peer(exchange));
+    return true;
+}
+
+/* --- answers for many --- */
+
+bool sn_router_share(struct sn_router *router, struct sn_journey *journey,
+                     struct sn_http_exchange *exchange)
+{
+    struct sn_rest_call *call = &journey->call;
+    if (!journey->asked || call->status != 200 || call->file || call->header_count ||
+        call->out.failed || !call->out.size)
+        return false;
+    struct sn_shared_page *page = sn_shared_pages_put(&router->pages, call->route, call->who.scope,
+                                                      &journey->asked, &call->out);
+    if (!page)
+        return false;
+    page->content_type = call->content_type;
+    sn_rest_reply_page(page, exchange);
+    return true;
+}
+
+/* True: somebody has asked the same just now. Otherwise *ret_asked is for who asks next. */
+static bool answer_again(struct sn_router *router, struct sn_http_exchange *exchange,
+                         const struct sn_route *route, const struct sn_identity *who,
+                         char **ret_asked)
+{
+    const char *path = sn_http_exchange_path(exchange);
+    const char *accept = sn_http_exchange_header(exchange, "Accept");
+    if (!route->share_ns)
+        return false;
+    *ret_asked =
+        sn_shared_page_question(path, sn_http_exchange_query(exchange), accept ? accept : "");
+    struct sn_shared_page *page =
+        *ret_asked ? sn_shared_pages_find(&router->pages, route, who->scope, *ret_asked) : NULL;
+    if (!page)
+        return false;
+    free(SN_TAKE(*ret_asked));
+    sn_rest_reply_page(page, exchange);
+    count(router, 200);
+    write_down(router, &(struct sn_audit_entry){.who = who,
+                                                .peer = sn_http_exchange_peer(exchange),
+                                                .method = route->method,
+                                                .path = path,
+                                                .status = 200,
+                                                .needed = route->scope});
     return true;
 }
 
@@ -245,6 +313,9 @@ static void begin(struct sn_router *router, struct sn_http_exchange *exchange,
                   const struct sn_route *route, const struct sn_identity *who)
 {
     const char *path = bare_path(router->daemon, sn_http_exchange_path(exchange));
+    SN_AUTO(sn_free) char *asked = NULL;
+    if (answer_again(router, exchange, route, who, &asked))
+        return;
     struct sn_journey *journey = sn_journey_new(router, &router->journeys);
     if (!journey || !copy_texts(journey, exchange, path)) {
         if (journey)
@@ -253,6 +324,7 @@ static void begin(struct sn_router *router, struct sn_http_exchange *exchange,
         return;
     }
     router->numbers.open_count++;
+    journey->asked = SN_TAKE(asked);
     journey->call.daemon = router->daemon;
     journey->call.route = route;
     journey->call.who = *who;
@@ -294,7 +366,11 @@ static bool may(struct sn_router *router, struct sn_http_exchange *exchange,
                &(struct refusal){401, detail, "WWW-Authenticate", SN_ACCESS_CHALLENGE});
         return false;
     }
-    (void)snprintf(detail, sizeof(detail), "this needs a key of scope '%s'; the one shown has '%s'",
+    bool is_anonymous = strcmp(ret_who->kind, "anonymous") == 0;
+    (void)snprintf(detail, sizeof(detail),
+                   is_anonymous ? "this needs a key of scope '%s': send 'Authorization: Bearer "
+                                  "KEY'; callers without one have '%s'"
+                                : "this needs a key of scope '%s'; the one shown has '%s'",
                    sn_scope_name(route->scope), sn_scope_name(ret_who->scope));
     refuse(router, exchange, ret_who, &(struct refusal){403, detail, NULL, NULL});
     return false;
@@ -317,7 +393,7 @@ void sn_router_handle(void *user, struct sn_http_exchange *exchange)
         return;
     }
     SN_AUTO(sn_free)
-    char *path = strdup(bare_path(router->daemon, sn_http_exchange_path(exchange)));
+    char *path = copy_path(bare_path(router->daemon, sn_http_exchange_path(exchange)));
     find_route(router->daemon, path ? path : (char[]){""}, sn_http_exchange_method(exchange),
                &match);
     if (!match.is_path_known || (match.route && is_elsewhere(exchange, match.route)))

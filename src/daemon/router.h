@@ -27,6 +27,11 @@ void sn_router_close(struct sn_router *router);
 /* A call was answered: counted, and told to the audit log. */
 void sn_router_account(struct sn_router *router, const struct sn_journey *journey);
 
+/* Answers with a page that others who ask the same are sent as well. False: it is not such a one.
+ */
+bool sn_router_share(struct sn_router *router, struct sn_journey *journey,
+                     struct sn_http_exchange *exchange);
+
 /* What it has counted. */
 struct sn_router_numbers {
     uint64_t answered[600]; /* by status */

@@ -2,9 +2,11 @@
 
 #include <errno.h>
 #include <poll.h>
+#include <semaphore.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #include "base/buf.h"
 #include "base/clock.h"
@@ -16,28 +18,37 @@
 #include "daemon/exception_history.h"
 #include "daemon/exposure.h"
 #include "daemon/operation.h"
+#include "daemon/own_hosts.h"
 #include "daemon/roads.h"
 #include "daemon/route.h"
 #include "daemon/router.h"
 #include "daemon/sight.h"
 #include "daemon/stack_taking.h"
 #include "daemon/start_pages.h"
+#include "daemon/state_folder.h"
 #include "daemon/state_topics.h"
 #include "daemon/store_desk.h"
 #include "daemon/topic.h"
 #include "daemon/workers.h"
 #include "net/http_server.h"
 
-#define WORKERS_MAX  8u
-#define WAITING_MAX  256u
-#define LINK_MAX     512u
-#define GOOD_BYE_NS  (20ull * SN_NS_PER_SECOND)
-#define INTERVAL_NS  SN_NS_PER_SECOND
-#define MONITOR_RATE (5ull * SN_NS_PER_SECOND)
+#define WORKERS_MAX      8u
+#define WAITING_MAX      256u
+#define LINK_MAX         512u
+#define GOOD_BYE_NS      (20ull * SN_NS_PER_SECOND)
+#define INTERVAL_NS      SN_NS_PER_SECOND
+#define STORE_PATIENCE_S 10
+#define MONITOR_RATE     (5ull * SN_NS_PER_SECOND)
 
 struct farewell {
     struct sn_daemon *daemon;
     bool is_over; /* the HTTP thread's */
+};
+
+/* What must be known before the first question: see await_store. */
+struct opening {
+    sem_t is_told;
+    bool has_sem;
 };
 
 struct serving {
@@ -47,6 +58,8 @@ struct serving {
     const char *urls[SN_PLACES_MAX]; /* borrow from the server */
     const char *browser_url;         /* of the first address on TCP that serves everything; NULL */
     struct farewell farewell;
+    struct opening opening;
+    int lock_fd; /* of the state folder; -1 */
 };
 
 /* --- the beginning --- */
@@ -95,7 +108,7 @@ static int open_audit(struct sn_daemon *daemon, struct sonde_error *err)
     const struct sn_serve_options *options = daemon->options;
     if (options->audit_path)
         return sn_audit_open(options->audit_path, &daemon->audit, err);
-    if (!options->state_folder)
+    if (!options->state_folder || options->is_stateless)
         return SONDE_OK;
     if (asprintf(&path, "%s/audit.log", options->state_folder) < 0)
         return sn_fail(err, SONDE_E_NOMEM, 0, "no memory for a path");
@@ -159,26 +172,51 @@ static int listen_everywhere(struct serving *serving, struct sonde_error *err)
 static int say_ready(struct serving *serving, struct sonde_error *err)
 {
     char code[48];
+    char shown[SN_OWN_HOSTS_SHOWN];
     char link[LINK_MAX] = "";
     const struct sn_serve_options *options = &serving->options;
+    if (options->certified && serving->exposure.certificate.chain) {
+        char fingerprint[65];
+        int rc = sn_certificate_fingerprint(&serving->exposure.certificate, fingerprint, err);
+        if (rc != SONDE_OK)
+            return rc;
+        options->certified(options->user, fingerprint);
+    }
     if (serving->browser_url) {
         int rc = sn_access_new_code(serving->daemon.access, code, err);
         if (rc != SONDE_OK)
             return rc;
-        (void)snprintf(link, sizeof(link), "%s%s/#code=%s", serving->browser_url, options->prefix,
-                       code);
+        (void)snprintf(link, sizeof(link), "%s%s/#code=%s",
+                       sn_own_hosts_shown(serving->browser_url, shown), options->prefix, code);
     }
     if (options->ready)
         options->ready(options->user, serving->urls, options->place_count, link);
     return SONDE_OK;
 }
 
-/* --- serving --- */
-
-static int sooner(int a, int b)
+static void has_told(void *user)
 {
-    return a < 0 || (b >= 0 && b < a) ? b : a;
+    (void)sem_post(&((struct opening *)user)->is_told);
 }
+
+/* The recordings of earlier lives are on their way to the roads before anybody asks for one there:
+ * the store's thread does things in their order, and so do the roads. */
+static void await_store(struct serving *serving)
+{
+    struct opening *opening = &serving->opening;
+    struct timespec until;
+    if (!serving->daemon.store || sem_init(&opening->is_told, 0, 0) != 0)
+        return;
+    opening->has_sem = true;
+    (void)clock_gettime(CLOCK_REALTIME, &until);
+    until.tv_sec += STORE_PATIENCE_S;
+    if (!sn_store_desk_post(serving->daemon.store, has_told, opening))
+        return;
+    while (sem_timedwait(&opening->is_told, &until) != 0 && errno == EINTR) {
+    }
+}
+
+/* --- serving --- */
 
 /* One round of the HTTP thread; *ret_ends when it is told to end. */
 static int turn(struct serving *serving, bool *ret_ends, struct sonde_error *err)
@@ -186,8 +224,9 @@ static int turn(struct serving *serving, bool *ret_ends, struct sonde_error *err
     struct sn_daemon *daemon = &serving->daemon;
     struct pollfd polled[] = {{.fd = sn_http_server_fd(daemon->http), .events = POLLIN},
                               {.fd = serving->options.signals, .events = POLLIN}};
-    int wait_ms = sooner(sn_http_server_wait_ms(daemon->http), sn_topics_wait_ms(daemon->topics));
-    wait_ms = sooner(wait_ms, sn_state_topics_wait_ms(daemon->state_topics));
+    int wait_ms =
+        sn_clock_sooner_ms(sn_http_server_wait_ms(daemon->http), sn_topics_wait_ms(daemon->topics));
+    wait_ms = sn_clock_sooner_ms(wait_ms, sn_state_topics_wait_ms(daemon->state_topics));
     int ready = poll(polled, 2, wait_ms);
     if (ready < 0 && errno != EINTR)
         return sn_fail_errno(err, "cannot wait for requests");
@@ -236,38 +275,73 @@ static void say_farewell(struct serving *serving)
     uint64_t deadline_ns = sn_clock_deadline(GOOD_BYE_NS);
     farewell->daemon = daemon;
     sn_router_close(daemon->router);
-    if (!daemon->roads || !sn_roads_post(daemon->roads, end_operations, farewell))
+    if (!daemon->roads || !daemon->operations)
         return;
-    while (!farewell->is_over && sn_clock_monotonic_ns() < deadline_ns) {
+    sn_roads_post_sure(daemon->roads, end_operations, farewell);
+    while ((!farewell->is_over || daemon->file_reader_count) &&
+           sn_clock_monotonic_ns() < deadline_ns) {
         struct pollfd polled = {.fd = sn_http_server_fd(daemon->http), .events = POLLIN};
         (void)poll(&polled, 1,
-                   sooner(sn_http_server_wait_ms(daemon->http), sn_clock_poll_ms(deadline_ns)));
+                   sn_clock_sooner_ms(sn_http_server_wait_ms(daemon->http),
+                                      sn_clock_poll_ms(deadline_ns)));
         if (sn_http_server_turn(daemon->http, NULL) != SONDE_OK)
             return;
     }
 }
 
-/* Threads first, those who are asked last; then nobody is there any more to be answered, and what
- * is left of calls and topics goes. */
+/* Nothing new comes in; threads end, those who are asked last; what they have still told each other
+ * is taken; then nobody is there any more to be answered, and what is left of calls and topics
+ * goes. Whatever there is of it: also when the start failed. */
 static void free_parts(struct sn_daemon *daemon)
 {
+    if (daemon->router)
+        sn_router_close(daemon->router);
     sn_roads_stop(daemon->roads);
-    sn_workers_free(daemon->workers);
+    sn_workers_stop(daemon->workers);
     sn_store_desk_free(daemon->store);
     daemon->store = NULL;
+    sn_roads_drain(daemon->roads);
     if (daemon->http)
-        (void)sn_http_server_turn(daemon->http, NULL); /* what the others have still posted */
+        (void)sn_http_server_turn(daemon->http, NULL);
     sn_http_server_free(daemon->http);
     daemon->http = NULL;
     sn_operations_free(daemon->operations);
+    daemon->operations = NULL;
     sn_roads_free(daemon->roads);
-    sn_sight_free(daemon->sight);
+    daemon->roads = NULL;
     sn_router_free(daemon->router);
     sn_stack_taking_free(daemon->stack_taking);
     sn_state_topics_free(daemon->state_topics);
+    sn_sight_free(daemon->sight);
+    sn_workers_free(daemon->workers);
     sn_topics_free(daemon->topics);
     sn_access_free(daemon->access);
     sn_audit_close(daemon->audit);
+    sn_http_shared_release(daemon->openapi);
+}
+
+static bool has_address(const struct sn_serve_options *options)
+{
+    for (size_t i = 0; i < options->place_count; i++) {
+        if (options->places[i].address)
+            return true;
+    }
+    return false;
+}
+
+/* Who keeps no history and serves its own user only needs no folder: a read-only one is fine. */
+static bool is_stateless(const struct sn_serve_options *options)
+{
+    return options->no_store && options->state_folder && !has_address(options) &&
+           !sn_state_folder_is_usable(options->state_folder);
+}
+
+static int lock_state(struct serving *serving, struct sonde_error *err)
+{
+    const struct sn_serve_options *options = &serving->options;
+    return !options->state_folder || options->is_stateless
+               ? SONDE_OK
+               : sn_state_folder_lock(options->state_folder, &serving->lock_fd, err);
 }
 
 static void fill_in(struct sn_serve_options *options)
@@ -277,12 +351,13 @@ static void fill_in(struct sn_serve_options *options)
     if (!options->prefix)
         options->prefix = "";
     options->access.prefix = options->prefix;
-    options->access.state_folder = options->state_folder;
+    options->is_stateless = is_stateless(options);
+    options->access.state_folder = options->is_stateless ? NULL : options->state_folder;
 }
 
 int sn_serve(const struct sn_serve_options *options, struct sonde_error *err)
 {
-    struct serving serving = {.options = *options};
+    struct serving serving = {.options = *options, .lock_fd = -1};
     struct sn_daemon *daemon = &serving.daemon;
     fill_in(&serving.options);
     daemon->options = &serving.options;
@@ -295,17 +370,24 @@ int sn_serve(const struct sn_serve_options *options, struct sonde_error *err)
     if (rc == SONDE_OK)
         rc = listen_everywhere(&serving, err);
     if (rc == SONDE_OK)
+        rc = lock_state(&serving, err);
+    if (rc == SONDE_OK)
         rc = start_threads(daemon, err);
     if (rc == SONDE_OK)
         rc = sn_exception_history_start(daemon, err);
-    if (rc == SONDE_OK)
+    if (rc == SONDE_OK) {
+        await_store(&serving);
         rc = say_ready(&serving, err);
+    }
     sn_start_pages_drop();
-    if (rc == SONDE_OK)
+    if (rc == SONDE_OK) {
         rc = serve(&serving, err);
-    if (rc == SONDE_OK)
-        say_farewell(&serving);
+        say_farewell(&serving); /* what runs is ended well in any case */
+    }
     free_parts(daemon);
+    if (serving.opening.has_sem)
+        (void)sem_destroy(&serving.opening.is_told);
     sn_exposure_done(&serving.exposure);
+    sn_close(serving.lock_fd);
     return rc;
 }

@@ -28,11 +28,12 @@ struct sn_serve_options {
     const char *tls_certificate;    /* file; NULL: one of our own, in the state folder */
     const char *tls_key;            /* file */
     const char *client_authorities; /* file; NULL: client certificates are not asked for */
-    bool allows_plain;              /* away from loopback without TLS, with a key */
+    bool allows_plain;              /* away from loopback without TLS: somebody said so */
     struct sn_http_limits limits;
     struct sn_access_options access;
     bool is_dotnet_monitor;   /* its defaults where the two differ */
     const char *state_folder; /* keys, store, recordings */
+    bool is_stateless;        /* set by sn_serve: nothing can be kept there, nor has to be */
     bool no_store;
     uint64_t store_bytes_max;  /* 0: 2 GB */
     uint64_t store_age_max_ns; /* 0: seven days */
@@ -53,6 +54,8 @@ struct sn_serve_options {
     /* Told once when it serves: where, and the link for a browser ("" when nobody listens on TCP).
      */
     void (*ready)(void *user, const char *const *urls, size_t url_count, const char *link);
+    /* Before that, if it has a certificate: what a client pins, as 64 digits. */
+    void (*certified)(void *user, const char *fingerprint);
     void *user;
 };
 

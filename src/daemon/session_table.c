@@ -86,6 +86,16 @@ uint64_t sn_session_table_find(struct sn_session_table *table, const char *cooki
     return found->id;
 }
 
+bool sn_session_table_has(const struct sn_session_table *table, uint64_t id, uint64_t now_ns)
+{
+    for (size_t i = 0; i < SN_SESSION_COUNT_MAX; i++) {
+        const struct sn_session_secret *one = &table->sessions[i];
+        if (one->id == id)
+            return !is_over(one, now_ns, SN_SESSION_IDLE_MAX_NS, SN_SESSION_LIFE_MAX_NS);
+    }
+    return false;
+}
+
 bool sn_session_table_end(struct sn_session_table *table, uint64_t id)
 {
     for (size_t i = 0; i < SN_SESSION_COUNT_MAX && id; i++) {

@@ -42,6 +42,9 @@ int sn_session_table_redeem(struct sn_session_table *table, const char *code, ui
 uint64_t sn_session_table_find(struct sn_session_table *table, const char *cookie, size_t size,
                                uint64_t now_ns);
 
+/* Whether it is there and not over; it is not used thereby. */
+bool sn_session_table_has(const struct sn_session_table *table, uint64_t id, uint64_t now_ns);
+
 bool sn_session_table_end(struct sn_session_table *table, uint64_t id);
 
 #endif

@@ -4,15 +4,20 @@
 #include <fcntl.h>
 #include <stdbool.h>
 #include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/random.h>
 #include <sys/stat.h>
+#include <sys/statvfs.h>
 #include <unistd.h>
 
 #include "base/err.h"
 #include "base/folder.h"
 #include "base/guid_text.h"
 #include "base/own.h"
+
+#define FREE_BYTES_MIN (64ull << 20)
 
 static int check_owner(int fd, const char *folder, struct sonde_error *err)
 {
@@ -69,6 +74,16 @@ static void remove_journal(int folder_fd, const char *name)
     remove_folder(folder_fd, name, remove_innermost);
 }
 
+char *sn_spool_path(const char *state_folder, bool is_temporary)
+{
+    char *path = NULL;
+    const char *place = getenv("TMPDIR");
+    int size = is_temporary ? asprintf(&path, "%s/sonde-spool.%d", place && *place ? place : "/tmp",
+                                       (int)getpid())
+                            : asprintf(&path, "%s/spool", state_folder);
+    return size < 0 ? NULL : path;
+}
+
 int sn_spool_open(const char *folder, struct sonde_error *err)
 {
     if (mkdir(folder, 0700) != 0 && errno != EEXIST)
@@ -80,6 +95,31 @@ int sn_spool_open(const char *folder, struct sonde_error *err)
     if (rc == SONDE_OK)
         empty(fd, remove_journal);
     return rc;
+}
+
+uint64_t sn_spool_bytes(const char *folder)
+{
+    uint64_t sum = 0;
+    SN_AUTO(sn_closedir) DIR *files = opendir(folder);
+    if (!files)
+        return 0;
+    for (const struct dirent *entry; (entry = readdir(files));) {
+        struct stat status;
+        if (fstatat(dirfd(files), entry->d_name, &status, AT_SYMLINK_NOFOLLOW) == 0 &&
+            S_ISREG(status.st_mode))
+            sum += (uint64_t)status.st_blocks * 512;
+    }
+    return sum;
+}
+
+bool sn_spool_is_full(const char *folder)
+{
+    struct statvfs system;
+    if (statvfs(folder, &system) != 0 || !system.f_blocks)
+        return false;
+    uint64_t all = (uint64_t)system.f_blocks * system.f_frsize;
+    uint64_t left = (uint64_t)system.f_bavail * system.f_frsize;
+    return left < all / 20 && left < FREE_BYTES_MIN;
 }
 
 int sn_spool_id(char to[37], struct sonde_error *err)

@@ -3,10 +3,8 @@
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <time.h>
 
 #include "base/buf.h"
-#include "base/clock.h"
 #include "base/err.h"
 #include "daemon/artefact.h"
 #include "daemon/daemon.h"
@@ -16,7 +14,6 @@
 
 #define STACKS_AT_A_TIME 1u
 #define TEXT_LIMIT       (64u << 20)
-#define POST_TRIES       1000u /* while the roads have more to do than they can hold */
 
 /* Belongs to the worker while that is at it; `operation` is the roads thread's. */
 struct work {
@@ -60,7 +57,6 @@ static bool is_cancelled(void *user)
 static void run(void *user)
 {
     struct work *work = user;
-    const struct timespec pause = {.tv_nsec = SN_NS_PER_MS};
     struct sn_buf text = sn_buf_with_limit(TEXT_LIMIT);
     const struct sn_stack_request request = {.pid = work->pid,
                                              .format = work->format,
@@ -71,8 +67,7 @@ static void run(void *user)
         work->status =
             sn_artefact_append(work->artefact, sn_buf_string(&text), text.size, &work->err);
     sn_buf_done(&text);
-    for (unsigned i = 0; i < POST_TRIES && !sn_roads_post(work->roads, finish, work); i++)
-        (void)nanosleep(&pause, NULL);
+    sn_roads_post_sure(work->roads, finish, work);
 }
 
 /* --- in the roads thread --- */

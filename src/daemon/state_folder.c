@@ -1,14 +1,22 @@
 #include "daemon/state_folder.h"
 
 #include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/err.h"
+#include "base/file.h"
 #include "base/own.h"
+
+#define LOCK         "lock"
+#define LOCK_TRIES   20u
+#define LOCK_WAIT_MS 100 /* between them: one that is just ending */
 
 static const char *set_variable(const char *name)
 {
@@ -66,4 +74,49 @@ int sn_state_folder_make(const char *path, struct sonde_error *err)
     if (mkdir(path, 0700) != 0 && errno != EEXIST)
         return sn_fail_errno(err, "cannot make the folder %.200s", path);
     return check_owner(path, err);
+}
+
+bool sn_state_folder_is_usable(const char *path)
+{
+    return sn_state_folder_make(path, NULL) == SONDE_OK && access(path, W_OK) == 0;
+}
+
+static int fail_used(const char *path, int fd, struct sonde_error *err)
+{
+    char pid[16] = "";
+    ssize_t got = pread(fd, pid, sizeof(pid) - 1, 0);
+    pid[got > 0 ? strspn(pid, "0123456789") : 0] = '\0';
+    return sn_fail(err, SONDE_E_BUSY, 0,
+                   "another sonde uses the state folder %.200s (pid %s): end it, or choose another "
+                   "--state FOLDER",
+                   path, *pid ? pid : "unknown");
+}
+
+int sn_state_folder_lock(const char *path, int *ret_fd, struct sonde_error *err)
+{
+    SN_AUTO(sn_free) char *file = NULL;
+    int rc = sn_state_folder_make(path, err);
+    if (rc != SONDE_OK)
+        return rc;
+    if (asprintf(&file, "%s/" LOCK, path) < 0) {
+        file = NULL;
+        return sn_fail(err, SONDE_E_NOMEM, 0, "no memory for a path");
+    }
+    SN_AUTO(sn_close) int fd = open(file, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
+    if (fd < 0)
+        return sn_fail_errno(err, "cannot open %.200s", file);
+    unsigned tries = 0;
+    while (flock(fd, LOCK_EX | LOCK_NB) != 0) {
+        if (errno != EWOULDBLOCK && errno != EINTR)
+            return sn_fail_errno(err, "cannot lock %.200s", file);
+        if (++tries == LOCK_TRIES)
+            return fail_used(path, fd, err);
+        (void)poll(NULL, 0, LOCK_WAIT_MS);
+    }
+    char pid[16];
+    int size = snprintf(pid, sizeof(pid), "%d\n", (int)getpid());
+    if (ftruncate(fd, 0) != 0 || sn_file_write_all(fd, pid, (size_t)size, NULL) != SONDE_OK)
+        (void)fd; /* a disk that is full: only the pid is missing */
+    *ret_fd = sn_take_fd(&fd);
+    return SONDE_OK;
 }

@@ -256,6 +256,16 @@ bool sn_store_desk_post(struct sn_store_desk *desk, sn_task_fn *task, void *user
     return desk && sn_mailbox_post(desk->mailbox, task, user);
 }
 
+void sn_store_desk_post_sure(struct sn_store_desk *desk, sn_task_fn *task, void *user)
+{
+    sn_mailbox_post_sure(desk->mailbox, task, user);
+}
+
+bool sn_store_desk_is_full(struct sn_store_desk *desk)
+{
+    return sn_mailbox_is_full(desk->mailbox);
+}
+
 struct sn_store *sn_store_desk_store(struct sn_store_desk *desk)
 {
     return desk ? desk->store : NULL;

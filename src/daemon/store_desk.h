@@ -21,6 +21,10 @@ void sn_store_desk_free(struct sn_store_desk *desk);
 /* From any thread. False: full. */
 bool sn_store_desk_post(struct sn_store_desk *desk, sn_task_fn *run, void *user);
 
+/* The same, never refused: for changes of what was let in, and who waits for them. */
+void sn_store_desk_post_sure(struct sn_store_desk *desk, sn_task_fn *task, void *user);
+bool sn_store_desk_is_full(struct sn_store_desk *desk); /* a post would be refused now */
+
 /* Asked in its thread; but where its files are (sn_store_files) may be asked from any. */
 struct sn_store *sn_store_desk_store(struct sn_store_desk *desk);
 

@@ -10,7 +10,12 @@ static const struct sn_parameter parameters[] = {
 };
 
 static const struct sn_response responses[] = {
-    {200, "text/event-stream", NULL, "an event a message: its topic is the event's name"},
+    {200, "text/event-stream", NULL,
+     "an event a message: its topic is the event's name, its id counts the messages of that topic. "
+     "Last-Event-ID is ignored: a new stream begins with what each topic keeps. An event `lost` "
+     "names the topic, how many messages were missed, and the id they came before"},
+    {429, "application/problem+json", "Problem",
+     "as many topics of logs and events are read as may"},
     {.status = 0},
 };
 

@@ -20,6 +20,7 @@ struct sn_topic {
     struct sn_topic *next;
     char *name; /* owns */
     unsigned keep;
+    bool renews;
     enum sn_scope scope;
     void (*wanted)(void *user, bool is_wanted);
     void *user;
@@ -180,6 +181,7 @@ static struct sn_topic *new_topic(struct sn_topics *topics, const struct sn_topi
     topic->topics = topics;
     topic->keep = !options->keep ? 1 : options->keep < KEEP_MAX ? options->keep : KEEP_MAX;
     topic->scope = options->scope ? options->scope : SN_SCOPE_READ;
+    topic->renews = options->renews;
     topic->wanted = options->wanted;
     topic->user = options->user;
     topic->name = strdup(options->name);
@@ -248,6 +250,11 @@ bool sn_topic_is_wanted(const struct sn_topic *topic)
     return atomic_load(&topic->reader_count) > 0;
 }
 
+const char *sn_topic_name(const struct sn_topic *topic)
+{
+    return topic->name;
+}
+
 /* --- readers --- */
 
 static const struct sn_topic_family *family_of(const char *name)
@@ -277,7 +284,7 @@ static struct sn_topic *open_for_reader(struct sn_topics *topics, const char *na
     }
     if (!topic && family)
         topic = family->open(topics->daemon, name, err);
-    if (!topic)
+    if (!topic && (!family || err->status == SONDE_OK)) /* else it has said why */
         (void)sn_fail(err, SONDE_E_NOT_FOUND, 0, "there is no topic '%.64s'", name);
     return topic;
 }
@@ -292,6 +299,8 @@ struct sn_topic *sn_topic_join(struct sn_topics *topics, const char *name, enum 
     bool is_first = atomic_fetch_add(&topic->reader_count, 1) == 0;
     topic->holder_count--;
     *ret_at = topic->next_number > topic->keep ? topic->next_number - topic->keep : 0;
+    if (is_first && topic->renews)
+        *ret_at = topic->next_number;
     (void)pthread_mutex_unlock(&topics->lock);
     if (is_first && topic->wanted)
         topic->wanted(topic->user, true);

@@ -24,6 +24,7 @@ struct sn_topic_options {
     const char *name; /* "processes", "counters/4711" */
     unsigned keep;
     enum sn_scope scope; /* who may read it; none: SN_SCOPE_READ */
+    bool renews;         /* `wanted` makes a message: the first reader gets none of before */
     void (*wanted)(void *user, bool is_wanted);
     void *user;
 };

@@ -38,6 +38,7 @@ void sn_topic_message_release(struct sn_topic_message *message);
 struct sn_topic *sn_topic_join(struct sn_topics *topics, const char *name, enum sn_scope scope,
                                uint64_t *ret_at, struct sonde_error *err);
 void sn_topic_leave(struct sn_topic *topic);
+const char *sn_topic_name(const struct sn_topic *topic);
 
 /* Every stream looks again, and says that it is alive if `is_ping`. */
 void sn_topic_stream_wake_all(struct sn_topics *topics, bool is_ping);

@@ -14,7 +14,7 @@
 #include "net/http_server.h"
 
 #define NAMES_MAX   64u
-#define NOTICE_SIZE 256u
+#define NOTICE_SIZE 1024u /* a name of a topic fits in, whatever its letters */
 
 /* What one reader reads of one topic. */
 struct reading {
@@ -27,6 +27,7 @@ struct sn_topic_stream {
     struct sn_topic_stream *next;
     struct sn_topic_stream **slot;
     uint64_t exchange_id;
+    struct sn_identity who;           /* looked at again: keys are revoked, sessions end */
     struct sn_topic_message *message; /* owns a reference: being sent */
     size_t offset;
     char notice[NOTICE_SIZE]; /* of ours, sent before the next message */
@@ -45,13 +46,19 @@ static void set_notice(struct sn_topic_stream *stream, const char *text)
 }
 
 /* Counted on the stream itself, where the reader sees it. */
-static void note_loss(struct sn_topic_stream *stream, uint64_t number, uint64_t lost)
+static void note_loss(struct sn_topic_stream *stream, const struct sn_topic *topic, uint64_t number,
+                      uint64_t lost)
 {
-    char text[NOTICE_SIZE];
-    (void)snprintf(text, sizeof(text),
-                   "event: lost\ndata: {\"reading\":%zu,\"before\":%llu,\"count\":%llu}\n\n",
-                   stream->turn, (unsigned long long)number, (unsigned long long)lost);
-    set_notice(stream, text);
+    SN_AUTO(sn_buf_done) struct sn_buf text = sn_buf_with_limit(NOTICE_SIZE - 1);
+    sn_buf_text(&text, "event: lost\ndata: ");
+    struct sn_json json = sn_json_to(&text);
+    sn_json_object(&json, NULL);
+    sn_json_text(&json, "topic", sn_topic_name(topic));
+    sn_json_u64(&json, "before", number);
+    sn_json_u64(&json, "count", lost);
+    sn_json_close(&json);
+    sn_buf_text(&text, "\n\n");
+    set_notice(stream, sn_buf_string(&text));
     stream->topics->lost_count += lost;
 }
 
@@ -67,7 +74,7 @@ static bool fetch(struct sn_topic_stream *stream)
         if (!stream->message)
             continue;
         if (lost)
-            note_loss(stream, stream->message->number, lost);
+            note_loss(stream, reading->topic, stream->message->number, lost);
         return true;
     }
     return false;
@@ -97,6 +104,8 @@ static ssize_t read_stream(void *user, char *to, size_t size)
 {
     struct sn_topic_stream *stream = user;
     size_t used = 0;
+    if (!sn_access_is_good(stream->topics->daemon->access, &stream->who))
+        return SN_HTTP_END;
     while (used < size) {
         bool is_between = !stream->message || !stream->offset;
         if (!stream->message && !stream->notice_size && !fetch(stream)) {
@@ -238,6 +247,7 @@ bool sn_topic_stream_begin(struct sn_rest_call *call, struct sn_http_exchange *e
     }
     stream->topics = topics;
     stream->exchange_id = sn_http_exchange_id(exchange);
+    stream->who = call->who;
     stream->slot = &topics->streams;
     stream->next = topics->streams;
     if (stream->next)

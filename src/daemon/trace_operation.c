@@ -12,6 +12,7 @@
 #include "base/own.h"
 #include "daemon/artefact.h"
 #include "daemon/daemon.h"
+#include "daemon/operation_table.h"
 #include "daemon/roads.h"
 #include "daemon/trace_settings.h"
 #include "daemon/workers.h"
@@ -115,7 +116,11 @@ static void rider_turn(void *user)
     } else if (sonde_tracer_is_done(tracing->tracer)) {
         finish(tracing);
     } else if (tracing->stats.byte_count >= tracing->settings.bytes_max && !tracing->is_stopping) {
-        sn_operation_stop(tracing->operation);
+        if (json_object_get(tracing->operation->settings, "maxBytes")) /* as it was wished */
+            sn_operation_stop(tracing->operation);
+        else
+            sn_operation_cut(tracing->operation,
+                             "the quota was reached: it ended with what it has");
     }
 }
 
@@ -159,7 +164,7 @@ static void open_it(void *user)
         rc = sonde_tracer_add(tracing->tracer, tracing->operation->pid, &tracing->settings.options,
                               &tracing->err);
     tracing->status = rc < 0 ? rc : SONDE_OK;
-    sn_operation_post_back(tracing->operation->daemon, opened, tracing);
+    sn_roads_post_sure(tracing->operation->daemon->roads, opened, tracing);
 }
 
 static bool may_open(struct sn_daemon *daemon, const struct sn_operation *wanted)
@@ -207,6 +212,8 @@ static int start(struct sn_operation *operation, struct sonde_error *err)
         free(tracing);
         return rc;
     }
+    if (operation->is_recording && tracing->settings.bytes_max == UINT64_MAX)
+        tracing->settings.bytes_max = sn_operation_quota(operation->daemon);
     tracing->settings.options.output = sn_artefact_path(operation->artefact);
     operation->user = tracing;
     if (!may_open(operation->daemon, operation))

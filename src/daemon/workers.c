@@ -128,7 +128,7 @@ size_t sn_workers_waiting_count(struct sn_workers *workers)
     return count;
 }
 
-void sn_workers_free(struct sn_workers *workers)
+void sn_workers_stop(struct sn_workers *workers)
 {
     if (!workers)
         return;
@@ -138,6 +138,14 @@ void sn_workers_free(struct sn_workers *workers)
     (void)pthread_mutex_unlock(&workers->lock);
     for (unsigned i = 0; i < workers->thread_count; i++)
         (void)pthread_join(workers->threads[i], NULL);
+    workers->thread_count = 0;
+}
+
+void sn_workers_free(struct sn_workers *workers)
+{
+    if (!workers)
+        return;
+    sn_workers_stop(workers);
     (void)pthread_cond_destroy(&workers->wakes);
     (void)pthread_mutex_destroy(&workers->lock);
     free(workers);

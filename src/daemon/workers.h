@@ -13,7 +13,8 @@ struct sn_workers;
 
 int sn_workers_new(unsigned thread_max, size_t waiting_max, struct sn_workers **ret_workers,
                    struct sonde_error *err);
-void sn_workers_free(struct sn_workers *workers); /* waits for what runs */
+void sn_workers_stop(struct sn_workers *workers); /* does what waits; takes nothing more */
+void sn_workers_free(struct sn_workers *workers);
 
 /* From any thread. False: as many wait as may. */
 bool sn_workers_post(struct sn_workers *workers, sn_task_fn *run, void *user);

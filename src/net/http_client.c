@@ -15,6 +15,8 @@
 #include "net/waiter.h"
 #include "net/wire.h"
 
+#define NO_ADDRESS \
+    "is no address of a controller: http://host:port, https://host:port or unix:/path"
 #define REQUEST_LIMIT  (1u << 20)
 #define KEY_MAX        4096u
 #define TIMEOUT_NS     (10ull * SN_NS_PER_SECOND)
@@ -54,16 +56,15 @@ static int read_url(struct sn_http_client *client, const char *text, struct sond
     (void)snprintf(full, sizeof(full), "%s%s", is_short ? "unix://" : "",
                    is_short ? text + 5 : text);
     (void)sn_url_shown(text, client->shown);
+    if (!strstr(full, "://"))
+        return sn_fail(err, SONDE_E_ARGUMENT, 0, "'%s' " NO_ADDRESS, client->shown);
     int rc = sn_url_parse(full, &client->url, err);
     if (rc != SONDE_OK)
         return rc;
     if (client->url.scheme == SN_URL_UNIX)
         return SONDE_OK;
     if (client->url.scheme != SN_URL_HTTP && client->url.scheme != SN_URL_HTTPS)
-        return sn_fail(err, SONDE_E_ARGUMENT, 0,
-                       "'%s' is no controller: it is http://HOST:PORT, https://HOST:PORT or "
-                       "unix:/PATH",
-                       client->shown);
+        return sn_fail(err, SONDE_E_ARGUMENT, 0, "'%s' " NO_ADDRESS, client->shown);
     size_t size = strlen(client->url.path);
     while (size && client->url.path[size - 1] == '/')
         client->url.path[--size] = '\0';

@@ -74,6 +74,10 @@ static struct MHD_Response *make_response(struct sn_http_exchange *exchange,
             is_known ? exchange->stream.size : MHD_SIZE_UNKNOWN,
             is_known ? STREAM_BLOCK : STREAM_BLOCK_SMALL, read_stream, exchange, NULL);
     }
+    if (reply->shared && reply->shared->body.size) {
+        exchange->held_size = reply->shared->body.size;
+        return sn_http_shared_response(reply->shared);
+    }
     if (!body || !body->size)
         return MHD_create_response_from_buffer(0, NULL, MHD_RESPMEM_PERSISTENT);
     struct MHD_Response *response =

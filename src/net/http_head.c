@@ -4,7 +4,9 @@
  * folded lines, skips spaces. What is in front of us (a proxy, a cache) may see other requests in
  * the same bytes than it does. It parses where the bytes lie, and says how many there were: so we
  * hold every one of them to account. Strings that stand one behind the other with just the two
- * bytes of a line end between them, up to the last byte, were written as they are read. */
+ * bytes of a line end between them, up to the last byte, were written as they are read. But for
+ * one: a zero and a line feed cannot be told from a line end, as libmicrohttpd leaves zeros for
+ * both. The lines are the same with it. */
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>

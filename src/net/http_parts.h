@@ -4,6 +4,7 @@
 
 #include <microhttpd.h>
 #include <pthread.h>
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -132,6 +133,16 @@ struct sn_http_exchange {
     bool is_gone;      /* its client went, or we cut it */
     bool is_name_known;
 };
+
+/* A body that many answers have in common. */
+struct sn_http_shared {
+    _Atomic unsigned reference_count;
+    struct sn_buf body;
+};
+
+/* --- http_shared.c --- */
+
+struct MHD_Response *sn_http_shared_response(struct sn_http_shared *shared); /* holds it */
 
 /* --- http_server.c --- */
 

@@ -62,13 +62,21 @@ struct sn_http_stream {
     uint64_t size; /* UINT64_MAX: not known, sent in chunks */
 };
 
+/* A body that many answers have in common: sent from where it is, never copied. From any thread. */
+struct sn_http_shared;
+struct sn_http_shared *
+sn_http_shared_new(struct sn_buf *body); /* takes its bytes; NULL: no memory */
+struct sn_http_shared *sn_http_shared_hold(struct sn_http_shared *shared);
+void sn_http_shared_release(struct sn_http_shared *shared); /* NULL is fine */
+
 /* An answer. Headers are copied, the body is taken. */
 struct sn_http_reply {
     unsigned status;
     const struct sn_http_header *headers;
     size_t header_count;
     struct sn_buf *body;                 /* taken and left empty; or NULL */
-    const struct sn_http_stream *stream; /* instead of it; or NULL */
+    struct sn_http_shared *shared;       /* instead of it, held while it is sent; or NULL */
+    const struct sn_http_stream *stream; /* instead of them; or NULL */
 };
 
 /* Called with a complete request. It answers now, or keeps the id and answers later. */

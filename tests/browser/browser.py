@@ -35,7 +35,8 @@ class Browser:
         self.replies, replies = self._pipe()
         arguments = [program, "--headless=new", "--remote-debugging-pipe", f"--user-data-dir={self.profile}",
                      "--no-first-run", "--disable-gpu", "--disable-extensions", "--disable-background-networking",
-                     "--disable-dev-shm-usage", "--host-resolver-rules=MAP * ~NOTFOUND", "--hide-scrollbars", "--mute-audio",
+                     "--disable-dev-shm-usage",
+                     "--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1", "--hide-scrollbars", "--mute-audio",
                      "--no-sandbox"]  # it wants rights that containers do not give; the pages are our own
 
         def pass_pipes():

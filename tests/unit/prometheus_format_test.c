@@ -175,6 +175,8 @@ static void dotnet_monitors_names_on_request(void **state)
     assert_named(&monitor, &point, "_9_exception_count");
     point = made_histogram();
     assert_named(&monitor, &point, "microsoftaspnetcorehosting_http_server_request_duration_s");
+    point.unit = "{request}";
+    assert_named(&monitor, &point, "microsoftaspnetcorehosting_http_server_request_duration");
 }
 
 static void hostile_names_become_names(void **state)

@@ -136,7 +136,17 @@ static void test_times(void **state)
     assert_int_equal(ns, 1800ull * SN_NS_PER_SECOND + SN_NS_PER_SECOND / 4);
     assert_true(sn_query_time("12.5", &ns));
     assert_int_equal(ns, 12500000000ull);
-    static const char *const wrong[] = {"",
+    uint64_t now = sn_clock_utc_ns();
+    assert_true(sn_query_time("-5m", &ns));
+    assert_true(ns <= now - 299ull * SN_NS_PER_SECOND && ns >= now - 302ull * SN_NS_PER_SECOND);
+    assert_true(sn_query_time("-1000000000d", &ns));
+    assert_int_equal(ns, 0);
+    static const char *const wrong[] = {"-5y",
+                                        "-m",
+                                        "-5mm",
+                                        "5m",
+                                        "-99999999999d",
+                                        "",
                                         "now",
                                         "1970-01-01",
                                         "1970-01-01T00:00:00",

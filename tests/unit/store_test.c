@@ -167,6 +167,26 @@ static bool count_seen(void *user, const struct sn_store_seen *seen)
     return true;
 }
 
+/* Who has no time left gets what was found by then, and knows. */
+static void a_question_has_its_time(void **state)
+{
+    struct store_bench *bench = *state;
+    bool is_late = false;
+    size_t count = 0;
+    struct sn_store_query query = {.deadline_ns = 1, .ret_is_late = &is_late};
+    bench_put(bench, bench_process(bench, 10, "shop"), "cpu", 0, 1);
+    bench_reopen(bench);
+    assert_int_equal(sn_store_processes(bench->store, &query, count_seen, &count, NULL), SONDE_OK);
+    assert_true(is_late && count == 0);
+    is_late = false;
+    assert_int_equal(bench_ask(bench, query).count, 0);
+    assert_true(is_late);
+    is_late = false;
+    query.deadline_ns = UINT64_MAX;
+    assert_int_equal(bench_ask(bench, query).count, 1);
+    assert_false(is_late);
+}
+
 static void processes_are_told_with_their_times(void **state)
 {
     struct store_bench *bench = *state;
@@ -678,6 +698,7 @@ int main(void)
         STORE_TEST(each_kind_of_point_has_its_number),
         STORE_TEST(a_pid_that_comes_back_is_another_process),
         STORE_TEST(processes_are_told_with_their_times),
+        STORE_TEST(a_question_has_its_time),
         STORE_TEST(recordings_are_kept_replaced_and_deleted),
         STORE_TEST(one_that_ran_when_we_died_has_failed_and_has_its_file),
         STORE_TEST(methods_are_found_in_recordings_the_heaviest_first),

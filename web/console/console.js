@@ -53,10 +53,8 @@ function latest(pid, name) {
 }
 
 function cpu(pid) {
-  const usage = latest(pid, "cpu-usage");
-  if (usage && usage.value !== undefined) return `${usage.value.toFixed(1)} %`;
-  const time = (numbers.get(pid) || []).find((one) => one.provider === "process" && one.name.startsWith("cpu"));
-  return time && time.value !== undefined ? `${time.value.toFixed(1)} ${time.unit}` : "";
+  const usage = latest(pid, "process.cpu.usage");
+  return usage && usage.value !== undefined ? `${(usage.value * 100).toFixed(1)} %` : "";
 }
 
 function rows(id) {
@@ -77,7 +75,7 @@ function showProcesses() {
     cell(row, one.name);
     cell(row, one.runtime || one.reason);
     cell(row, cpu(one.pid), true);
-    cell(row, megabytes(one.rssBytes), true);
+    cell(row, one.rssBytes ? megabytes(one.rssBytes) : "", true);
     const last = cell(row, "");
     if (one.isReachable)
       button(last, "start", () => ask("POST", "api/v1/recordings", { kind: "trace", process: { pid: one.pid } }));

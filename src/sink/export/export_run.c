@@ -399,21 +399,13 @@ int sn_export_run_fd(const struct sn_export_run *run)
     return run->fd;
 }
 
-/* The shorter of two times for poll(2), where -1 is for ever. */
-static int sooner(int a, int b)
-{
-    if (a < 0 || b < 0)
-        return a < 0 ? b : a;
-    return a < b ? a : b;
-}
-
 int sn_export_run_wait_ms(const struct sn_export_run *run)
 {
     uint64_t due = run->tick_ns < run->round_ns ? run->tick_ns : run->round_ns;
-    int wait = sooner(sn_clock_poll_ms(due), sonde_hub_wait_ms(run->hub));
+    int wait = sn_clock_sooner_ms(sn_clock_poll_ms(due), sonde_hub_wait_ms(run->hub));
     for (size_t i = 0; i < run->exporter_count; i++) {
         if (run->exporters[i]->ops->wait_ms)
-            wait = sooner(wait, run->exporters[i]->ops->wait_ms(run->exporters[i]));
+            wait = sn_clock_sooner_ms(wait, run->exporters[i]->ops->wait_ms(run->exporters[i]));
     }
     return wait;
 }

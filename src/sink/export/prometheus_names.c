@@ -234,7 +234,9 @@ static const char *monitor_unit(const char *unit)
         if (strcasecmp(known[i].unit, unit) == 0)
             return known[i].word;
     }
-    return unit;
+    size_t size = strlen(unit);
+    bool is_note = size > 1 && unit[0] == '{' && strchr(unit, '}') == unit + size - 1;
+    return is_note ? "" : unit; /* "{cpu}" explains, and is no unit */
 }
 
 static void put_monitor_name(struct sn_buf *to, const struct sonde_point *point,

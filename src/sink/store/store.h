@@ -89,6 +89,8 @@ struct sn_store_query {
     uint64_t to_ns;       /* UINT64_MAX */
     uint64_t step_ns;     /* points are put together by steps of this; 0: as they are */
     size_t limit;         /* rows at most; 0: 100000 */
+    uint64_t deadline_ns; /* CLOCK_MONOTONIC: what was not found by then is left out; 0: none */
+    bool *ret_is_late;    /* set if that happened; NULL */
 };
 
 struct sn_store_sample {

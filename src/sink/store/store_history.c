@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/clock.h"
 #include "base/err.h"
 #include "base/own.h"
 #include "base/pattern.h"
@@ -31,6 +32,23 @@ struct walk {
 static bool matches(const char *pattern, const char *text)
 {
     return !pattern || sn_pattern_matches(pattern, text);
+}
+
+bool sn_store_is_late(const struct sn_store_query *query)
+{
+    if (!query->deadline_ns || sn_clock_monotonic_ns() < query->deadline_ns)
+        return false;
+    if (query->ret_is_late)
+        *query->ret_is_late = true;
+    return true;
+}
+
+/* For the rest of the walk there is no time. */
+static bool has_time(struct walk *walk)
+{
+    if (walk->left && sn_store_is_late(walk->query))
+        walk->left = 0;
+    return walk->left > 0;
 }
 
 /* --- points --- */
@@ -80,7 +98,7 @@ static int take_chunks(struct walk *walk, int64_t series_id, struct sonde_error 
     (void)sqlite3_bind_int64(row, 1, series_id);
     (void)sqlite3_bind_int64(row, 2, (int64_t)walk->to_ms);
     (void)sqlite3_bind_int64(row, 3, (int64_t)walk->from_ms);
-    while (walk->left && (rc = sn_store_sql_row(row, err)) == SONDE_OK) {
+    while (has_time(walk) && (rc = sn_store_sql_row(row, err)) == SONDE_OK) {
         const void *data = sqlite3_column_blob(row, 2);
         size_t size = (size_t)sqlite3_column_bytes(row, 2);
         struct sonde_error damage = {0};
@@ -160,7 +178,8 @@ static int walk_process(struct walk *walk, const struct sn_store_seen *seen,
     walk->sample.pid = seen->process.pid;
     walk->sample.process = seen->process.name;
     (void)sqlite3_bind_int64(walk->series, 1, seen->id);
-    while (walk->left && rc == SONDE_OK && (rc = sn_store_sql_row(walk->series, err)) == SONDE_OK)
+    while (rc == SONDE_OK && has_time(walk) &&
+           (rc = sn_store_sql_row(walk->series, err)) == SONDE_OK)
         rc = walk_row(walk, walk->series, live, err);
     (void)sqlite3_reset(walk->series); /* what failed was told */
     if (rc >= 0)
@@ -238,7 +257,8 @@ int sn_store_processes(struct sn_store *store, const struct sn_store_query *quer
                                   "SELECT id, pid, start_ticks, name, runtime, user, container, "
                                   "command_line, first_ms, last_ms FROM process ORDER BY id",
                                   &row, err);
-    while (to.left && rc == SONDE_OK && (rc = sn_store_sql_row(row, err)) == SONDE_OK) {
+    while (to.left && rc == SONDE_OK && !sn_store_is_late(query) &&
+           (rc = sn_store_sql_row(row, err)) == SONDE_OK) {
         of_row(store, row, &seen);
         visit(&to, query, &seen);
     }

@@ -259,7 +259,8 @@ static int search_all(struct sn_store *store, const struct sn_store_query *query
     (void)sqlite3_bind_int64(row, 1, query->pid);
     (void)sqlite3_bind_int64(row, 2, has_end ? (int64_t)query->to_ns : INT64_MAX);
     (void)sqlite3_bind_int64(row, 3, (int64_t)query->from_ns);
-    while (rc == SONDE_OK && (rc = sn_store_sql_row(row, err)) == SONDE_OK)
+    while (rc == SONDE_OK && !sn_store_is_late(query) &&
+           (rc = sn_store_sql_row(row, err)) == SONDE_OK)
         rc = search_one(store, query, row, hits, err);
     return rc < 0 ? rc : SONDE_OK;
 }

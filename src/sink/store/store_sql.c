@@ -1,6 +1,7 @@
 #include "sink/store/store_sql.h"
 
 #include <errno.h>
+#include <string.h>
 
 #include "base/err.h"
 #include "base/own.h"
@@ -21,8 +22,16 @@ static int status_of(int code)
 int sn_store_sql_fail(sqlite3 *db, const char *what, struct sonde_error *err)
 {
     errno = db ? sqlite3_system_errno(db) : 0;
-    return sn_fail(err, status_of(db ? sqlite3_errcode(db) : SQLITE_NOMEM), 0,
-                   "the store: %.60s: %s", what, db ? sqlite3_errmsg(db) : "no memory");
+    int rc = status_of(db ? sqlite3_errcode(db) : SQLITE_NOMEM);
+    if (rc == SONDE_E_BUSY)
+        return sn_fail(err, rc, 0,
+                       "the store: another program has its database open: end that, or choose "
+                       "another --state FOLDER");
+    /* Of a statement its first word is enough for people; settings say nothing to them. */
+    int size = strncmp(what, "PRAGMA", 6) == 0 ? 0 : (int)strcspn(what, " ");
+    return sn_fail(err, rc, 0, "the store cannot be used: %s%s%.*s%s",
+                   db ? sqlite3_errmsg(db) : "no memory", size ? " (" : "", size, what,
+                   size ? ")" : "");
 }
 
 int sn_store_sql_run(sqlite3 *db, const char *sql, struct sonde_error *err)

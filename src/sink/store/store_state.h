@@ -159,4 +159,7 @@ int sn_store_load(struct sn_store *store, struct sonde_error *err);
 void sn_store_count_damaged(struct sn_store *store, int64_t chunk_id);
 int sn_store_ready(struct sn_store *store, struct sonde_error *err); /* there is a database */
 
+/* Whether the time for this question is over; says so to who asked. */
+bool sn_store_is_late(const struct sn_store_query *query);
+
 #endif
