@@ -278,3 +278,11 @@ const char *sn_text_count(uint64_t count, char to[32])
     *at = '\0';
     return to;
 }
+
+void sn_text_copy(char *to, size_t size, const char *from)
+{
+    size_t length = from ? strnlen(from, size - 1) : 0;
+    if (length)
+        memcpy(to, from, length);
+    to[length] = '\0';
+}

@@ -49,4 +49,7 @@ const char *sn_text_duration(uint64_t ns, char to[32]);
 /* "1,234,567". `to` needs 32 bytes. */
 const char *sn_text_count(uint64_t count, char to[32]);
 
+/* As much of `from` (NULL: "") as fits into `size` bytes with the zero behind it. */
+void sn_text_copy(char *to, size_t size, const char *from);
+
 #endif

@@ -12,6 +12,7 @@
 #include "base/err.h"
 #include "base/own.h"
 #include "base/redact.h"
+#include "base/text.h"
 #include "daemon/artefact.h"
 #include "daemon/daemon.h"
 #include "daemon/operation_kinds.h"
@@ -250,15 +251,10 @@ static bool has_bytes(struct sn_rest_call *call, const struct sn_operation *oper
     return false;
 }
 
-static void copy_text(char *to, size_t size, const char *from)
-{
-    (void)snprintf(to, size, "%s", from ? from : "");
-}
-
 /* The name without what its kind adds to it. */
 static void copy_title(struct job *job, const struct sn_operation *operation)
 {
-    copy_text(job->title, sizeof(job->title), operation->file_name);
+    sn_text_copy(job->title, sizeof(job->title), operation->file_name);
     size_t size = strlen(job->title);
     size_t ending = strlen(operation->kind->extension) + 1;
     if (size > ending && strcmp(job->title + size - ending + 1, operation->kind->extension) == 0)
@@ -276,8 +272,8 @@ static struct job *new_job(struct sn_rest_call *call, const struct sn_operation 
     job->from = sn_artefact_hold(operation->artefact);
     job->piece = sn_buf_with_limit(PIECE_BYTES);
     copy_title(job, operation);
-    copy_text(job->view, sizeof(job->view), sn_rest_text(call, "view"));
-    copy_text(job->process, sizeof(job->process), sn_rest_text(call, "process"));
+    sn_text_copy(job->view, sizeof(job->view), sn_rest_text(call, "view"));
+    sn_text_copy(job->process, sizeof(job->process), sn_rest_text(call, "process"));
     call->user = job;
     call->free_user = free_job;
     return job;

@@ -9,6 +9,7 @@
 #include "base/clock.h"
 #include "base/err.h"
 #include "base/own.h"
+#include "base/text.h"
 #include "daemon/artefact.h"
 #include "daemon/daemon.h"
 #include "daemon/egress.h"
@@ -183,14 +184,6 @@ static int make_artefact(struct sn_operation *operation, const char *extension,
     return rc;
 }
 
-static void copy_text(char *to, size_t size, const char *from)
-{
-    size_t length = from ? strnlen(from, size - 1) : 0;
-    if (length)
-        memcpy(to, from, length);
-    to[length] = 0;
-}
-
 static int make(struct sn_daemon *daemon, const struct sn_operation_request *request,
                 struct sn_operation **ret_operation, struct sonde_error *err)
 {
@@ -200,11 +193,11 @@ static int make(struct sn_daemon *daemon, const struct sn_operation_request *req
     operation->kind = request->kind;
     operation->daemon = daemon;
     operation->pid = request->pid;
-    copy_text(operation->process_name, sizeof(operation->process_name), request->process_name);
-    copy_text(operation->process_uid, sizeof(operation->process_uid), request->process_uid);
-    copy_text(operation->owner, sizeof(operation->owner), request->owner);
-    copy_text(operation->tags, sizeof(operation->tags), request->tags);
-    copy_text(operation->egress, sizeof(operation->egress), request->egress);
+    sn_text_copy(operation->process_name, sizeof(operation->process_name), request->process_name);
+    sn_text_copy(operation->process_uid, sizeof(operation->process_uid), request->process_uid);
+    sn_text_copy(operation->owner, sizeof(operation->owner), request->owner);
+    sn_text_copy(operation->tags, sizeof(operation->tags), request->tags);
+    sn_text_copy(operation->egress, sizeof(operation->egress), request->egress);
     operation->settings = json_incref(request->settings);
     operation->duration_ns = request->duration_ns;
     operation->deadline_ns = UINT64_MAX;
@@ -478,9 +471,9 @@ static void saved(void *user)
     if (!operation)
         return;
     if (saving->status == SONDE_OK)
-        copy_text(operation->location, sizeof(operation->location), saving->location);
+        sn_text_copy(operation->location, sizeof(operation->location), saving->location);
     else
-        copy_text(operation->message, sizeof(operation->message), saving->err.text);
+        sn_text_copy(operation->message, sizeof(operation->message), saving->err.text);
     operation->status = saving->status;
     settle(operation, saving->status == SONDE_OK ? SN_OPERATION_SUCCEEDED : SN_OPERATION_FAILED);
 }
@@ -502,9 +495,9 @@ static bool start_saving(struct sn_operation *operation)
         return false;
     saving->daemon = operation->daemon;
     saving->folder = sn_egress_folder(operation->daemon->options, operation->egress);
-    copy_text(saving->id, sizeof(saving->id), operation->id);
-    copy_text(saving->path, sizeof(saving->path), sn_artefact_path(operation->artefact));
-    copy_text(saving->name, sizeof(saving->name), operation->file_name);
+    sn_text_copy(saving->id, sizeof(saving->id), operation->id);
+    sn_text_copy(saving->path, sizeof(saving->path), sn_artefact_path(operation->artefact));
+    sn_text_copy(saving->name, sizeof(saving->name), operation->file_name);
     operation->is_saving = true;
     if (!sn_workers_post(operation->daemon->workers, save, saving))
         return false;
@@ -523,7 +516,7 @@ void sn_operation_ended(struct sn_operation *operation, int status, const char *
     bool is_good = status >= 0;
     if (operation->cause && (operation->is_doomed || (is_good && !*message)))
         message = operation->cause;
-    copy_text(operation->message, sizeof(operation->message), message);
+    sn_text_copy(operation->message, sizeof(operation->message), message);
     operation->status = status;
     if (operation->is_doomed) {
         operation->status = SONDE_E_LIMIT;
@@ -538,8 +531,8 @@ void sn_operation_ended(struct sn_operation *operation, int status, const char *
         if (start_saving(operation))
             return;
         operation->status = SONDE_E_LIMIT;
-        copy_text(operation->message, sizeof(operation->message),
-                  "too much is being saved: try again later");
+        sn_text_copy(operation->message, sizeof(operation->message),
+                     "too much is being saved: try again later");
         is_good = false;
     }
     settle(operation, is_good ? SN_OPERATION_SUCCEEDED : SN_OPERATION_FAILED);
