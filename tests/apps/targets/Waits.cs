@@ -18,6 +18,7 @@ internal static class Waits
     private static readonly ReaderWriterLockSlim s_readers = new();
     private static readonly Mutex s_mutex = new();
     private static readonly ConcurrentBag<Process> s_children = [];
+    private static readonly ConcurrentBag<int> s_threads = [];
 
     private static readonly Action[] s_ways =
     [
@@ -30,9 +31,43 @@ internal static class Waits
     {
         HoldLocks();
         foreach (Action way in s_ways)
-            new Thread(() => way()) { Name = way.Method.Name, IsBackground = true }.Start();
+            new Thread(() => Enter(way)) { Name = way.Method.Name, IsBackground = true }.Start();
         ThreadPool.QueueUserWorkItem(_ => { });
+        AwaitAllAsleep();
         stage.AtEnd(() => Array.ForEach(s_children.ToArray(), child => child.Kill()));
+    }
+
+    private static void Enter(Action way)
+    {
+        s_threads.Add(ThreadClock.GetThreadId());
+        way();
+    }
+
+    /// <summary>
+    /// Until every thread sleeps where it is to sleep for good: on its way there it compiles, connects and spins, and with
+    /// much else to do on the machine that takes seconds.
+    /// </summary>
+    private static void AwaitAllAsleep()
+    {
+        string before = "";
+        while (true)
+        {
+            string now = string.Join('\n', s_threads.Select(DescribeSleep));
+            bool isQuiet = s_threads.Count == s_ways.Length && s_children.Count == 2 && !now.Contains("awake");
+            if (isQuiet && now == before)
+                return;
+            before = now;
+            Thread.Sleep(200);
+        }
+    }
+
+    /// <summary>How often a thread fell asleep so far, if it sleeps; the one that sleeps again and again is there at once.</summary>
+    private static string DescribeSleep(int thread)
+    {
+        string status = File.ReadAllText($"/proc/self/task/{thread}/status");
+        if (status.Contains("OnSleep"))
+            return "";
+        return status.Contains("State:\tS") ? status[status.IndexOf("voluntary_ctxt_switches")..] : "awake";
     }
 
     private static void HoldLocks()
