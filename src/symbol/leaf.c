@@ -7,10 +7,11 @@
 #include "format/eh_frame.h"
 #include "symbol/objects.h"
 
-#define STEPS_MAX   126u  /* frames that are followed */
+#define STEPS_MAX   118u  /* frames that are followed */
+#define GAPS_MAX    8u    /* callers put back further up */
 #define CACHE_SLOTS 2048u /* a power of two */
 
-_Static_assert(STEPS_MAX + 2 <= SN_LEAF_MORE, "found callers and an unknown one have room");
+_Static_assert(STEPS_MAX + 2 + GAPS_MAX <= SN_LEAF_MORE, "all that is put in has room");
 
 /* The rule at a place, as it was found. */
 struct slot {
@@ -181,6 +182,56 @@ static void find_callers(struct sn_leaf *leaf, const struct sn_leaf_sample *samp
     }
 }
 
+static uint32_t object_of(const struct sn_leaf_sample *sample, uint64_t return_address)
+{
+    uint32_t object = 0;
+    uint64_t offset = 0;
+    (void)sample->locate(sample->user, return_address - 1, &object, &offset);
+    return object;
+}
+
+/* The caller of code at a return address that left rbp as it found it; `sp` is what it was there.
+ * SN_LEAF_UNKNOWN: it did not, or nobody knows. */
+static uint64_t lost_caller(struct sn_leaf *leaf, const struct sn_leaf_sample *sample,
+                            uint64_t address, uint64_t sp)
+{
+    const struct slot *rule = rule_of(leaf, sample, address - 1);
+    uint64_t caller = 0;
+    if (!rule || rule->base != SN_CFA_RSP ||
+        !read_stack(sample, sp + (uint64_t)rule->cfa_offset - sizeof(caller), &caller))
+        return SN_LEAF_UNKNOWN;
+    return is_code(sample, caller) ? caller : SN_LEAF_UNKNOWN;
+}
+
+/* Code without a frame of its own further up, in what the kernel found from sample->bp on: helpers
+ * of the runtime in assembly, through which .NET 10 allocates. Whoever called them is missing: the
+ * method that allocates. Looked for where the chain leaves an object, which is where they are, and
+ * seldom enough to cost nothing. As far as the stack's bytes go; beyond, a chain stays as it is. */
+static size_t fill_gaps(struct sn_leaf *leaf, const struct sn_leaf_sample *sample, uint64_t *chain,
+                        size_t count)
+{
+    uint64_t bp = sample->bp; /* above it is the return address that is chain[at] */
+    size_t filled = 0;
+    uint32_t object = count ? object_of(sample, chain[0]) : 0;
+    for (size_t at = 0; at + 1 < count + filled && filled < GAPS_MAX; at++) {
+        uint32_t next = object_of(sample, chain[at + 1]);
+        uint64_t sp = bp + 16;
+        if (!read_stack(sample, bp, &bp) || bp < sp)
+            break;
+        uint64_t caller = SN_LEAF_UNKNOWN;
+        if (object && object != next)
+            caller = lost_caller(leaf, sample, chain[at], sp);
+        if (caller != SN_LEAF_UNKNOWN) {
+            at++;
+            memmove(chain + at + 1, chain + at, (count + filled - at) * sizeof(*chain));
+            chain[at] = caller;
+            filled++;
+        }
+        object = next;
+    }
+    return filled;
+}
+
 static size_t code_count(const struct sn_leaf_sample *sample, const uint64_t *chain, size_t count)
 {
     size_t kept = 0;
@@ -202,12 +253,13 @@ struct sn_leaf_result sn_leaf_repair(struct sn_leaf *leaf, const struct sn_leaf_
     result.has_unknown = found.end == STEP_UNKNOWN && rest;
     result.is_cut = found.end == STEP_CUT || (is_followed && rest < count - 1) ||
                     (found.end == STEP_UNKNOWN && !rest);
-    result.found = (uint32_t)found.count;
     uint64_t *to = chain + 1 + found.count;
     memmove(to + result.has_unknown, chain + 1, rest * sizeof(*chain));
     memcpy(chain + 1, found.callers, found.count * sizeof(*chain));
     if (result.has_unknown)
         *to = SN_LEAF_UNKNOWN;
-    result.count = 1 + found.count + result.has_unknown + rest;
+    size_t filled = fill_gaps(leaf, sample, to + result.has_unknown, rest);
+    result.found = (uint32_t)(found.count + filled);
+    result.count = 1 + found.count + result.has_unknown + rest + filled;
     return result;
 }

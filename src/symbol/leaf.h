@@ -1,7 +1,8 @@
 /* Callers that a chain of frame pointers loses: code without them (libc) does not appear as a frame
  * of its own, so that its direct caller is skipped, and where it uses rbp for other things the
  * chain is rubbish. Found again by the rules of .eh_frame from the registers and the first bytes of
- * the stack; what cannot be known is left unknown. One thread. */
+ * the stack; what cannot be known is left unknown. The same for the runtime's helpers in assembly
+ * further up, through which methods allocate. One thread. */
 #ifndef SN_LEAF_H
 #define SN_LEAF_H
 

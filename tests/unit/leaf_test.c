@@ -383,6 +383,59 @@ static void a_frame_pointer_below_the_stack_is_no_chain(void **state)
     leave(&entry);
 }
 
+/* Code without a frame of its own in the middle of a chain, called from another object. */
+static void enter_gap(struct entry *entry)
+{
+    enter(entry);
+    entry->sample.bp = entry->sample.sp + 16;
+    entry->stack[2] = entry->sample.sp + 48; /* rbp, as own_code's caller left it */
+    entry->chain[1] = entry->stack[3] = (uint64_t)(uintptr_t)getppid + 1;
+    entry->stack[4] = own_code + 1; /* to where that one returns */
+    entry->chain[2] = entry->stack[7] = own_code + 2;
+}
+
+static void a_caller_that_was_skipped_further_up_is_put_in(void **state)
+{
+    (void)state;
+    struct entry entry;
+    enter_gap(&entry);
+    struct sn_leaf_result fixed = sn_leaf_repair(entry.leaf, &entry.sample, entry.chain, 3);
+    assert_int_equal(fixed.count, 5);
+    assert_int_equal(fixed.found, 2);
+    assert_false(fixed.is_cut || fixed.has_unknown);
+    assert_int_equal(entry.chain[1], own_code);
+    assert_int_equal(entry.chain[2], (uint64_t)(uintptr_t)getppid + 1);
+    assert_int_equal(entry.chain[3], own_code + 1);
+    assert_int_equal(entry.chain[4], own_code + 2);
+    leave(&entry);
+}
+
+static void what_is_skipped_beyond_the_bytes_stays_so(void **state)
+{
+    (void)state;
+    struct entry entry;
+    for (size_t size = 8; size < 5 * sizeof(uint64_t); size++) {
+        enter_gap(&entry);
+        entry.sample.stack_size = size;
+        struct sn_leaf_result fixed = sn_leaf_repair(entry.leaf, &entry.sample, entry.chain, 3);
+        assert_int_equal(fixed.count, 4);
+        assert_int_equal(entry.chain[3], own_code + 2);
+        leave(&entry);
+    }
+}
+
+static void what_is_no_code_is_not_put_in(void **state)
+{
+    (void)state;
+    struct entry entry;
+    enter_gap(&entry);
+    entry.stack[4] = 0x20;
+    struct sn_leaf_result fixed = sn_leaf_repair(entry.leaf, &entry.sample, entry.chain, 3);
+    assert_int_equal(fixed.count, 4);
+    assert_false(fixed.is_cut);
+    leave(&entry);
+}
+
 static void leaves_in_libc_get_their_callers_back(void **state)
 {
     (void)state;
@@ -420,6 +473,9 @@ int main(void)
         cmocka_unit_test(a_caller_beyond_the_bytes_is_said_to_be_unknown),
         cmocka_unit_test(a_chain_that_leads_out_of_code_is_cut_there),
         cmocka_unit_test(a_frame_pointer_below_the_stack_is_no_chain),
+        cmocka_unit_test(a_caller_that_was_skipped_further_up_is_put_in),
+        cmocka_unit_test(what_is_skipped_beyond_the_bytes_stays_so),
+        cmocka_unit_test(what_is_no_code_is_not_put_in),
         cmocka_unit_test(leaves_in_libc_get_their_callers_back),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
