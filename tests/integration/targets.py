@@ -26,8 +26,8 @@ RUNDOWN = RUNTIME + "Rundown"
 NOBODY = 65534
 
 # How long anything may take before it counts as hanging. Nothing is asserted about how fast it is.
-PATIENCE = 60
-LIFETIME = 150
+PATIENCE = 180
+LIFETIME = 900
 
 
 def skip(reason):

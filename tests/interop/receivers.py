@@ -22,7 +22,7 @@ import urllib.parse
 import urllib.request
 
 HERE = os.path.dirname(os.path.abspath(__file__))
-PATIENCE = 60
+PATIENCE = 180
 
 
 def until(ask, what):

@@ -18,7 +18,7 @@
 #include "sonde/counters.h"
 
 #define APP      SONDE_SOURCE_DIR "/build/apps/targets/targets.dll"
-#define PATIENCE ((uint64_t)60 * SN_NS_PER_SECOND)
+#define PATIENCE ((uint64_t)180 * SN_NS_PER_SECOND)
 #define MS       ((uint64_t)SN_NS_PER_MS)
 
 static char runtimes[256];

@@ -13,7 +13,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#define RECEIVER_PATIENCE_MS 20000
+#define RECEIVER_PATIENCE_MS 60000
 
 static inline void receiver_await(int fd, short events)
 {

@@ -18,7 +18,7 @@
 #include "sonde/target.h"
 
 #define APP        SONDE_SOURCE_DIR "/build/apps/targets/targets.dll"
-#define PATIENCE   ((uint64_t)60 * SN_NS_PER_SECOND)
+#define PATIENCE   ((uint64_t)180 * SN_NS_PER_SECOND)
 #define THREAD_MAX 16u
 
 static const unsigned majors[] = {8, 9, 10};
