@@ -176,7 +176,17 @@ void sn_tasks_set_admit(struct sn_tasks *tasks, sn_tasks_admit_fn *admit, void *
     tasks->admit_user = user;
 }
 
-/* A process that is there already. What rings tell of the time before is contained in it. */
+/* What /proc says of a process. What rings tell of the time before is contained in it. */
+static void tell_all(struct sn_tasks *tasks, struct sn_task *task, uint64_t time_ns)
+{
+    struct reading reading = {.tasks = tasks, .task = task, .time_ns = time_ns};
+    task->since_ns = sn_clock_monotonic_ns();
+    sn_task_events_process(&tasks->events, task, time_ns);
+    task->is_partial = !sn_proc_task_mappings(task->pid, read_mapping, &reading);
+    sn_proc_task_threads(task->pid, read_thread, &reading);
+}
+
+/* A process that is there already. */
 static struct sn_task *adopt(struct sn_tasks *tasks, uint32_t pid, const char *name,
                              uint64_t time_ns)
 {
@@ -185,13 +195,9 @@ static struct sn_task *adopt(struct sn_tasks *tasks, uint32_t pid, const char *n
     if (!task)
         return NULL;
     task->since_ns = sn_clock_monotonic_ns();
-    struct reading reading = {.tasks = tasks, .task = task, .time_ns = time_ns};
     task->is_held = pid && pid == tasks->held_pid;
-    if (task->is_held)
-        return task;
-    sn_task_events_process(&tasks->events, task, time_ns);
-    task->is_partial = !sn_proc_task_mappings(pid, read_mapping, &reading);
-    sn_proc_task_threads(pid, read_thread, &reading);
+    if (!task->is_held)
+        tell_all(tasks, task, time_ns);
     return task;
 }
 
@@ -417,11 +423,27 @@ struct doubt {
     uint64_t time_ns;
 };
 
+/* The record that it executes its program may be among those that were lost: nobody would ever
+ * listen to it. It has another name then than we, who hold it. */
+static void release_begun(const struct doubt *doubt, struct sn_task *task)
+{
+    char name[SN_TASK_NAME_SIZE];
+    if (!sn_proc_task_name(task->pid, name, sizeof(name)) || strcmp(name, task->name) == 0)
+        return;
+    doubt->tasks->held_pid = 0;
+    task->is_held = false;
+    task->is_new = true;
+    (void)snprintf(task->name, sizeof(task->name), "%s", name);
+    tell_all(doubt->tasks, task, doubt->time_ns);
+}
+
 static void doubt_one(void *user, struct sn_task *task)
 {
     const struct doubt *doubt = user;
     task->next_reading_ns = 0;
     task->reading_pause_ns = 0;
+    if (task->is_held)
+        release_begun(doubt, task);
     if (task->exited_ns || kill((pid_t)task->pid, 0) == 0 || errno != ESRCH)
         return;
     sn_table_remove(&doubt->tasks->scope.pids, task->pid);
