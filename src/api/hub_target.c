@@ -12,7 +12,7 @@
 
 /* A port that is not there yet, or a process that is stopped, is looked at again. */
 #define START_NS     (1500ull * SN_NS_PER_MS)
-#define START_CPU_NS (100ull * SN_NS_PER_MS)
+#define START_CPU_NS (200ull * SN_NS_PER_MS)
 #define LOOK_NS      (50ull * SN_NS_PER_MS)
 
 /* While events wait for their turn, a quiet stream must not hold them for long. */
