@@ -1,0 +1,73 @@
+/* What the present is compared with: a state that was kept in this page, or another recording. */
+import { useEffect, useState } from "preact/hooks";
+import type { Side } from "../../../flame/compare";
+import { Rows, type FrameTable } from "../../../flame/rows";
+import { get, type FlameRows } from "../../api";
+import { Cell, useCell } from "../../store";
+import { profilePath, type Feed } from "./feed";
+
+export interface Baseline extends Side {
+    id: string;
+    recording: string;
+    view: string;
+    seconds: number; // how long it is
+}
+
+interface Kept {
+    id: string;
+    label: string;
+    baseline: Baseline;
+}
+
+const KEPT_MAX = 6;
+
+/* Of this tab, newest first. Their frames are of the table they were kept with. */
+export const kept = new Cell<(Kept & { table: FrameTable })[]>([]);
+
+export function keep(feed: Feed, table: FrameTable): string {
+    const { rows, source } = feed;
+    const id = `kept:${source.recording}@${rows.durationSeconds.toFixed(1)}`;
+    const time = new Date().toLocaleTimeString(undefined, { hour: "2-digit", minute: "2-digit", second: "2-digit", hour12: false });
+    const baseline = { id, recording: source.recording, view: source.view, seconds: rows.durationSeconds, calls: rows.calls(), weights: rows.weights() };
+    const one = { id, label: `kept at ${time}`, baseline, table };
+    kept.set([one, ...kept.value.filter((other) => other.id !== id || other.baseline.view !== source.view)].slice(0, KEPT_MAX));
+    return id;
+}
+
+/* "kept:ID@12.5" is the recording's first 12.5 seconds, also for who was not there when it was kept. */
+function parseBase(base: string): { recording: string; to?: number } {
+    const found = /^kept:([^@]+)@(\d+(?:\.\d+)?)$/.exec(base);
+    return found ? { recording: found[1]!, to: Number(found[2]) } : { recording: base };
+}
+
+async function load(base: string, view: string, table: FrameTable, signal: AbortSignal): Promise<Baseline> {
+    const source = { ...parseBase(base), view, nodes: 100_000 };
+    const rows = new Rows(table);
+    rows.take({ ...(await get<FlameRows>(profilePath(source, 0), signal)), since: 0 });
+    return { id: base, recording: source.recording, view, seconds: rows.durationSeconds, calls: rows.calls(), weights: rows.weights() };
+}
+
+export interface BaselineState {
+    baseline: Baseline | null;
+    error: string | null;
+}
+
+export function useBaseline(base: string, view: string, table: FrameTable): BaselineState {
+    const all = useCell(kept);
+    const [state, setState] = useState<BaselineState>({ baseline: null, error: null });
+    const own = all.find((one) => one.id === base && one.baseline.view === view && one.table === table)?.baseline ?? null;
+    useEffect(() => {
+        setState({ baseline: null, error: null });
+        if (!base || own)
+            return undefined;
+        const abort = new AbortController();
+        load(base, view, table, abort.signal).then((baseline) => setState({ baseline, error: null }), (problem: unknown) => {
+            if (!abort.signal.aborted)
+                setState({ baseline: null, error: problem instanceof Error ? problem.message : String(problem) });
+        });
+        return () => abort.abort();
+    }, [base, view, table, own === null]);
+    if (own)
+        return { baseline: own, error: null };
+    return state.baseline && (state.baseline.id !== base || state.baseline.view !== view) ? { baseline: null, error: null } : state;
+}

@@ -1,0 +1,57 @@
+/* The head of a process: what it is, how it is now, what one can do with it. */
+import { reaches, type Process } from "../../api";
+import { bytes, percent, span } from "../../format";
+import { link } from "../../route";
+import { session, useCell } from "../../store";
+import { Icon } from "../../ui/icons";
+import { Badge, CopyButton } from "../../ui/parts";
+import type { Frame } from "./frames";
+import { nowOf } from "./meanings";
+
+function Stat({ id, label, value, text }: { id: string; label: string; value: number | null; text: string }) {
+    return (
+        <div class="stat">
+            <span class="quiet">{label}</span>
+            <b data-testid={id} data-value={value ?? ""}>{text}</b>
+        </div>
+    );
+}
+
+export function Header({ process, live, hasEnded }: { process: Process; live: Frame | null; hasEnded: boolean }) {
+    const scope = useCell(session)?.scope ?? "none";
+    const mayRecord = reaches(scope, "control") && !hasEnded && process.isReachable;
+    const cpu = nowOf(live, "cpu");
+    const memory = nowOf(live, "memory") ?? (process.rssBytes || null);
+    return (
+        <header class="process-head">
+            <div class="head">
+                <h1 class="grow name" data-testid="process-name">{process.name}</h1>
+                <div class="stats">
+                    <Stat id="now-cpu" label="CPU" value={cpu} text={cpu === null ? "–" : percent(cpu)} />
+                    <Stat id="now-memory" label="Memory" value={memory} text={memory === null ? "–" : bytes(memory)} />
+                    {process.upSeconds > 0 && <Stat id="up" label={hasEnded ? "Ran for" : "Up"} value={process.upSeconds} text={span(process.upSeconds)} />}
+                </div>
+                {!hasEnded && reaches(scope, "read") && (
+                    <div class="row">
+                        {mayRecord && <a class="button" href={link(["recordings"], { new: process.pid })}><Icon name="record" />Record</a>}
+                        <a class="button primary" href={link(["process", process.pid, "flame"])}>Flame graph</a>
+                    </div>
+                )}
+            </div>
+            <div class="row">
+                {hasEnded && <Badge mood="warn">ended</Badge>}
+                <Badge>pid {process.pid}</Badge>
+                {process.runtime && <Badge mood="accent">.NET {process.runtime}</Badge>}
+                {process.container && <Badge title={process.container}>container {process.container.slice(0, 12)}</Badge>}
+                {process.user && <Badge>user {process.user}</Badge>}
+                {process.architecture && <Badge>{process.architecture}</Badge>}
+            </div>
+            {process.commandLine && (
+                <details class="command">
+                    <summary><code class="cut">{process.commandLine}</code></summary>
+                    <div class="row"><code class="whole">{process.commandLine}</code><CopyButton text={process.commandLine} /></div>
+                </details>
+            )}
+        </header>
+    );
+}
