@@ -8,8 +8,8 @@ VERSION := $(shell sed -n 's/^project.sonde VERSION \([0-9.]*\) .*/\1/p' CMakeLi
 # What `make fuzz` gives each target.
 SECONDS ?= 60
 
-.PHONY: all run test check soak fuzz bench event-table oracle-digests format install install-files package abi clean help
-.PHONY: dev asan release check-format check-layers check-names check-sizes check-docs check-abi check-hardening check-tidy
+.PHONY: all run test check soak screenshots fuzz bench event-table oracle-digests format install install-files package abi clean help
+.PHONY: dev asan release check-format check-layers check-names check-sizes check-docs check-types check-abi check-hardening check-tidy
 
 all: release ## build/sonde and build/libsonde.so, as people install them (the default)
 	@ln -sfn release/sonde build/sonde
@@ -25,10 +25,13 @@ test: ## installs what is missing, builds, checks, runs every suite: the gate
 	@$(MAKE) dev asan all
 	@tools/run-tests
 
-check: check-format check-layers check-names check-sizes check-docs check-abi check-hardening check-tidy ## formatter, layers, names, sizes, documentation, interface, hardening, clang-tidy
+check: check-format check-layers check-names check-sizes check-docs check-types check-abi check-hardening check-tidy ## formatter, layers, names, sizes, documentation, types of the page, interface, hardening, clang-tidy
 
 soak: all dev ## the long versions of what `make test` samples
 	@tests/soak/run
+
+screenshots: dev ## README's pictures anew, by the browser tests
+	@tools/screenshots
 
 fuzz: ## every fuzz target for SECONDS=60 each
 	@tools/install fuzz
@@ -84,5 +87,5 @@ build/%/build.ninja: CMakePresets.json
 
 check-names check-tidy: dev
 check-hardening: release
-check-format check-layers check-names check-sizes check-docs check-abi check-hardening check-tidy:
+check-format check-layers check-names check-sizes check-docs check-types check-abi check-hardening check-tidy:
 	@tools/$@

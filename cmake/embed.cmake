@@ -1,12 +1,9 @@
-# Files of web/ as an object of the program: what a page needs is inside sonde, not beside it.
+# A script and a style as objects of the program: what a report needs is inside sonde, not beside it.
 #
-# sonde_embed(target SCRIPT file... STYLE file...): adds the source of convert/html_assets.h to the target.
-# As a script (cmake -P) it writes that source: the files of each kind one after the other, without the
-# imports of modules that are all there, and the hash by which a page's policy admits them.
+# sonde_embed(target SCRIPT file STYLE file): adds the source of convert/html_assets.h to the target.
+# As a script (cmake -P) it writes that source: the bytes, and the hash by which a page's policy admits them.
 function(sonde_embed target)
-  cmake_parse_arguments(EMBED "" "" "SCRIPT;STYLE" ${ARGN})
-  list(TRANSFORM EMBED_SCRIPT PREPEND "${CMAKE_SOURCE_DIR}/")
-  list(TRANSFORM EMBED_STYLE PREPEND "${CMAKE_SOURCE_DIR}/")
+  cmake_parse_arguments(EMBED "" "SCRIPT;STYLE" "" ${ARGN})
   set(output "${CMAKE_BINARY_DIR}/html_assets.c")
   add_custom_command(OUTPUT "${output}"
     COMMAND ${CMAKE_COMMAND} "-DOUTPUT=${output}" "-DSCRIPT=${EMBED_SCRIPT}" "-DSTYLE=${EMBED_STYLE}"
@@ -40,17 +37,9 @@ function(to_base64 hex result)
   set(${result} "${text}${padding}" PARENT_SCOPE)
 endfunction()
 
-function(embed name files)
-  set(all "\n")
-  foreach(file ${files})
-    file(READ "${file}" text)
-    string(APPEND all "${text}")
-  endforeach()
-  string(REGEX REPLACE "\nimport [^\n]*" "" all "${all}")
-  string(REGEX REPLACE "\n[ \n]+" "\n" all "${all}")
-  file(WRITE "${OUTPUT}.${name}" "${all}")
-  file(READ "${OUTPUT}.${name}" bytes HEX)
-  file(SHA256 "${OUTPUT}.${name}" hash)
+function(embed name file)
+  file(READ "${file}" bytes HEX)
+  file(SHA256 "${file}" hash)
   to_base64("${hash}" hash)
   string(REGEX REPLACE "(..)" "0x\\1," bytes "${bytes}")
   string(REGEX REPLACE "(................................................................................)"

@@ -1,4 +1,6 @@
-/* Any bytes as a trace: read whole, reported in every way, written in every format. */
+/* Any bytes as a trace: read whole, reported in every way, shown over time, written in every
+ * format.
+ */
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -8,6 +10,7 @@
 #include "base/own.h"
 #include "sonde/convert.h"
 #include "sonde/report.h"
+#include "sonde/timeline.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
@@ -50,6 +53,25 @@ static void write_all(const char *path, int view)
     sonde_profile_free(profile);
 }
 
+/* All of it, and a part that begins somewhere. */
+static void show_times(const char *path, size_t size)
+{
+    const struct sonde_timeline_options parts[] = {
+        {.size = sizeof(parts[0])},
+        {.size = sizeof(parts[0]),
+         .from_ns = size * 1000,
+         .to_ns = size * 2000,
+         .bucket_count = 10},
+    };
+    for (size_t i = 0; i < sizeof(parts) / sizeof(*parts); i++) {
+        struct sonde_timeline *timeline = NULL;
+        uint64_t sum = 0;
+        if (sonde_timeline_read(path, &parts[i], &timeline, NULL) == SONDE_OK)
+            (void)sonde_timeline_write(timeline, swallow, &sum, NULL);
+        sonde_timeline_free(timeline);
+    }
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     char path[64];
@@ -58,6 +80,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         return 0;
     (void)snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
     show(path);
+    show_times(path, size);
     for (int view = 0; view < SONDE_VIEW_COUNT; view++)
         write_all(path, view);
     return 0;

@@ -45,6 +45,8 @@ struct sonde_profile_options {
     const char *names;      /**< a second trace of the same process whose method names are read
                                first: of one that still runs and has no rundown yet; NULL: none,
                                and one that is not there is none */
+    uint64_t from_ns;       /**< only what happens from then on, since the beginning of the trace */
+    uint64_t to_ns;         /**< and before then, likewise; 0: to the end */
 };
 
 /** What kind of thing a frame stands for. */
@@ -113,7 +115,7 @@ const char *sonde_profile_unit(const struct sonde_profile *profile);
 /** Sum over everything. */
 uint64_t sonde_profile_total(const struct sonde_profile *profile);
 
-/** Time from the first to the last event of the trace. */
+/** Time from the first to the last event of the trace, or of the part of it that was read. */
 uint64_t sonde_profile_duration_ns(const struct sonde_profile *profile);
 
 /** How many frames there are. */
@@ -122,6 +124,16 @@ size_t sonde_profile_frame_count(const struct sonde_profile *profile);
 /** Frame `index`; false when there is none. */
 bool sonde_profile_frame(const struct sonde_profile *profile, size_t index,
                          struct sonde_frame *ret_frame);
+
+/** What is to be known of a frame beside its name; any of them together. */
+enum sonde_frame_flag {
+    SONDE_FRAME_FRAMEWORK = 1, /**< of .NET itself, not what its reader wrote */
+    SONDE_FRAME_ASYNC = 2,     /**< the body of an async method */
+    SONDE_FRAME_WAITING = 4    /**< as the last frame of a stack it waits: Thread.Sleep and such */
+};
+
+/** Flags of frame `index`, enum sonde_frame_flag; 0 when there is none. */
+uint32_t sonde_profile_frame_flags(const struct sonde_profile *profile, size_t index);
 
 /** How many nodes the call tree has, the root included. */
 size_t sonde_profile_node_count(const struct sonde_profile *profile);

@@ -23,6 +23,11 @@ struct sonde_report_options {
     const char *cpu_record; /**< the CPU record; NULL: the trace's name with ".cpu" */
     const char *process;    /**< of a recording: a pid or a pattern of names; NULL: all, and the
                                busiest .NET process for what is about one */
+    const char *names;      /**< a second trace of the same process whose method names are read
+                               first: of one that still runs and has no rundown yet; NULL: none,
+                               and one that is not there is none */
+    uint64_t from_ns;       /**< only what happens from then on, since the beginning of the trace */
+    uint64_t to_ns;         /**< and before then, likewise; 0: to the end */
 };
 
 /** Everything read from one trace; opaque. For one thread at a time, also to write it. */

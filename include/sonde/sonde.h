@@ -30,6 +30,7 @@
 #include "sonde/report.h"
 #include "sonde/stacks.h"
 #include "sonde/target.h"
+#include "sonde/timeline.h"
 #include "sonde/top.h"
 #include "sonde/trace.h"
 

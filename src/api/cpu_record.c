@@ -21,6 +21,7 @@
 #define THREADS_A_LOOK  64u
 #define BUFFER_LIMIT    (1u << 20)
 #define FLUSH_AT        8192u
+#define FLUSH_NS        SN_NS_PER_SECOND /* who reads a trace that runs has it, too */
 #define TRACING_NAME    ".NET EventPipe"
 #define TRACING_THREADS 64u
 
@@ -33,6 +34,7 @@ struct sn_cpu_record {
     int fd;           /* -1: no file */
     char *trace_path; /* the trace that the file is beside */
     struct sn_buf text;
+    uint64_t flushed_ns;
     struct sn_table tracing; /* tids of the runtime's own tracing threads */
     uint64_t total_ns;
     uint64_t tracing_ns;
@@ -76,14 +78,18 @@ static void take_slice(void *user, const struct sn_cpu_slice *slice)
 
 static bool poll_once(struct sn_cpu_record *record)
 {
-    sn_buf_format(&record->text, "t %" PRIu64 "\n", sn_clock_monotonic_ns());
+    uint64_t now = sn_clock_monotonic_ns();
+    sn_buf_format(&record->text, "t %" PRIu64 "\n", now);
     bool is_there = sn_cpu_times_poll(record->times, take_slice, record) == SONDE_OK;
     uint64_t ended_ns = sn_cpu_times_ended(record->times);
     record->total_ns += ended_ns;
     if (ended_ns)
         sn_buf_format(&record->text, "e %" PRIu64 "\n", ended_ns);
-    if (record->text.size > FLUSH_AT || record->text.failed)
+    if (record->text.size > FLUSH_AT || record->text.failed ||
+        now - record->flushed_ns > FLUSH_NS) {
         flush(record);
+        record->flushed_ns = now;
+    }
     return is_there;
 }
 

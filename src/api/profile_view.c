@@ -149,6 +149,8 @@ int sonde_profile_read(const char *path, const struct sonde_profile_options *opt
                                             .with_lines = asked.with_lines,
                                             .process = asked.process,
                                             .names = asked.names,
+                                            .from_ns = asked.from_ns,
+                                            .to_ns = asked.to_ns,
                                             .cpu_record = asked.cpu_record};
     rc = sn_read_report(path, &reading, &report, &end, err);
     if (rc != SONDE_OK)
@@ -250,6 +252,11 @@ bool sonde_profile_frame(const struct sonde_profile *profile, size_t index,
                                       .self = profile->sums[index].self,
                                       .total = profile->sums[index].total};
     return true;
+}
+
+uint32_t sonde_profile_frame_flags(const struct sonde_profile *profile, size_t index)
+{
+    return index < profile->data->frame_count ? sn_frame_flags(&profile->data->frames[index]) : 0;
 }
 
 size_t sonde_profile_node_count(const struct sonde_profile *profile)

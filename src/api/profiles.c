@@ -19,6 +19,7 @@
 #define CONTENTION 0x4000ull
 #define EXCEPTION  0x8000ull
 #define THREADING  0x10000ull
+#define JIT_MAPS   0x20000ull /* where the lines of jitted methods are */
 #define TYPE       0x80000ull
 #define NAMES      0x1000000ull /* types by name as they first occur */
 #define TRANSFER   0x80000000ull
@@ -42,7 +43,7 @@
 #define GC_RUNDOWN    0x1ull
 
 static const struct sonde_provider common[] = {
-    {RUNTIME, GC | BINDER | LOADER | JIT | EXCEPTION | THREADING | 0x20000ull | TIERING, INFO, NULL,
+    {RUNTIME, GC | BINDER | LOADER | JIT | EXCEPTION | THREADING | JIT_MAPS | TIERING, INFO, NULL,
      NULL, 0, false},
 };
 static const struct sonde_provider light[] = {
@@ -119,6 +120,15 @@ static const struct sonde_provider async[] = {
 static const struct sonde_provider jit[] = {
     {RUNTIME, JIT | TIERING | LOOKUPS, VERBOSE, NULL, NULL, 0, false},
 };
+/* Method names as they come, and their lines: nobody waits for the rundown. */
+static const struct sonde_provider live[] = {
+    {SAMPLER, 0, INFO, NULL, NULL, 0, false},
+    {RUNTIME, GC | LOADER | JIT | CONTENTION | EXCEPTION | THREADING | JIT_MAPS | SAMPLED, VERBOSE,
+     NULL, NULL, 0, false},
+    {"Microsoft.AspNetCore.Hosting", UINT64_MAX, INFO, NULL, NULL, 0, false},
+    {"System.Net.Http", UINT64_MAX, INFO, NULL, NULL, 0, false},
+    {TASKS, ACTIVITY_FLOW, INFO, NULL, NULL, 0, false},
+};
 static const struct sonde_provider waits[] = {
     {RUNTIME, WAIT | CONTENTION, VERBOSE, NULL, NULL, 0, false},
 };
@@ -157,6 +167,9 @@ static const struct sonde_trace_profile profiles[] = {
     PROFILE("jit", "what is compiled, how long it takes, tiers; for seconds", jit, NAMES_RUNDOWN),
     PROFILE("waits", "blocking waits on handles and locks, .NET 9 and later; costly", waits,
             NAMES_RUNDOWN),
+    PROFILE("live",
+            "samples, allocations, collections, exceptions, locks, requests: what the page shows",
+            live, NAMES_RUNDOWN),
 };
 
 const struct sonde_trace_profile *sonde_trace_profiles(size_t *ret_count)

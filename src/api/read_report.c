@@ -17,13 +17,16 @@
 #include "base/err.h"
 #include "base/file.h"
 #include "base/own.h"
+#include "base/text.h"
 #include "flow/sink.h"
 #include "format/cpu_slices.h"
 #include "format/universal.h"
 #include "model/event.h"
 #include "model/report.h"
 #include "model/schema.h"
+#include "model/timeline.h"
 #include "sink/aggregate/aggregates.h"
+#include "sink/aggregate/timeline_fill.h"
 #include "source/file/input.h"
 #include "symbol/code.h"
 #include "symbol/lines.h"
@@ -242,19 +245,34 @@ static bool has_source(const struct sn_aggregate *aggregate, const struct sn_rep
     }
 }
 
-/* Those of a table that are asked for: all of them, or one topic. */
+/* Whether a topic is among those asked for. */
+static bool is_asked(const char *topics, const char *name)
+{
+    size_t size = strlen(name);
+    if (!topics)
+        return true;
+    for (const char *word = topics; *word; word += strcspn(word, ",")) {
+        word += *word == ',';
+        if (strcspn(word, ",") == size && strncmp(word, name, size) == 0)
+            return true;
+    }
+    return false;
+}
+
+/* Those of a table that are asked for: all of them, or a few. */
 static int subscribe_topics(struct sn_walk *walk, const struct sn_aggregate *aggregate,
                             const char *topic, const struct sn_aggregate_context *context,
                             uint32_t pid, struct sonde_error *err)
 {
     int rc = SONDE_OK;
     for (; rc == SONDE_OK && aggregate->name; aggregate++) {
-        if ((topic && strcmp(topic, aggregate->name) != 0) ||
-            !has_source(aggregate, context->report))
+        if (!is_asked(topic, aggregate->name) || !has_source(aggregate, context->report))
             continue;
         struct sn_request request = *aggregate->request;
         request.pid = aggregate->of == SN_OF_KERNEL ? 0 : pid;
         struct sn_sink *sink = aggregate->make(context, err);
+        if (sink && !aggregate->cuts_itself && !sn_part_is_all(&context->part))
+            sink = sn_part_sink(&context->part, sink);
         rc = sn_walk_subscribe(walk, &request, sink, aggregate->needs_order, err);
     }
     return rc;
@@ -322,6 +340,49 @@ static struct sn_methods *methods_of(const struct names *names, const struct sn_
                            report->first_ns + report->duration_ns);
 }
 
+/* From here on it is a report of the part, as if the trace had begun and ended there. */
+static struct sn_part cut_part(struct sn_report *report, const struct sn_read_options *options,
+                               struct sn_cpu_slices *cpu, struct sn_read_end *end)
+{
+    struct sn_part part = {0};
+    uint64_t whole_ns = report->duration_ns;
+    if (!options->from_ns && !options->to_ns)
+        return part;
+    report->is_part = true;
+    report->part_from_ns = options->from_ns < whole_ns ? options->from_ns : whole_ns;
+    report->part_to_ns = options->to_ns && options->to_ns < whole_ns ? options->to_ns : whole_ns;
+    part.from_ns = report->first_ns + report->part_from_ns;
+    if (options->to_ns && options->to_ns < whole_ns)
+        part.to_ns = report->first_ns + options->to_ns;
+    if (cpu)
+        sn_cpu_slices_cut(cpu, part.from_ns, part.to_ns ? part.to_ns : UINT64_MAX);
+    report->first_ns = part.from_ns;
+    report->duration_ns = report->part_to_ns - report->part_from_ns;
+    end->start_utc_ns += report->part_from_ns;
+    return part;
+}
+
+/* Whether there is anything from then on. */
+static int check_rest(const struct sn_read_options *options, const struct sn_report *report,
+                      struct sonde_error *err)
+{
+    char text[2][32];
+    if (!options->from_ns || options->from_ns < report->duration_ns)
+        return SONDE_OK;
+    return sn_fail(err, SONDE_E_NOT_FOUND, 0, "it is %s long: there is nothing from %s on",
+                   sn_text_duration(report->duration_ns, text[0]),
+                   sn_text_duration(options->from_ns, text[1]));
+}
+
+static int check_part(const struct sn_read_options *options, struct sonde_error *err)
+{
+    if (options->to_ns && options->to_ns <= options->from_ns)
+        return sn_fail(err, SONDE_E_ARGUMENT, 0,
+                       "the part ends before it begins: 'to' must be "
+                       "after 'from'");
+    return SONDE_OK;
+}
+
 int sn_read_report(const char *path, const struct sn_read_options *options,
                    struct sn_report **ret_report, struct sn_read_end *ret_end,
                    struct sonde_error *err)
@@ -329,7 +390,9 @@ int sn_read_report(const char *path, const struct sn_read_options *options,
     SN_AUTO(sn_report_free) struct sn_report *report = NULL;
     SN_AUTO(names_done) struct names names = {0};
     SN_AUTO(sn_cpu_slices_free) struct sn_cpu_slices *cpu = NULL;
-    int rc = sn_report_new(&report, err);
+    int rc = check_part(options, err);
+    if (rc == SONDE_OK)
+        rc = sn_report_new(&report, err);
     if (rc == SONDE_OK)
         rc = sn_code_new(&names.code, err);
     names.scope.code = names.code;
@@ -348,12 +411,17 @@ int sn_read_report(const char *path, const struct sn_read_options *options,
     const struct sn_report_scope *scope = &names.scope;
     const struct sn_manifest_facts manifest = sn_manifest_facts_read(path);
     take_manifest(report, &manifest, ret_end);
+    rc = check_rest(options, report, err);
+    if (rc != SONDE_OK)
+        return rc;
     if (!cpu && report->machine.is_runtime_sampler && report->machine.chosen_pid)
         load_member(path, report, &cpu);
+    struct sn_methods *methods = methods_of(&names, report, ret_end->pid);
     const struct sn_aggregate_context context = {
         .report = report,
         .code = names.code,
-        .methods = methods_of(&names, report, ret_end->pid),
+        .part = cut_part(report, options, cpu, ret_end),
+        .methods = methods,
         .cpu = cpu,
         .find_line = names.lines ? sn_process_lines_find : NULL,
         .line_user = names.lines,
@@ -362,7 +430,12 @@ int sn_read_report(const char *path, const struct sn_read_options *options,
         .with_processes = scope->with_processes,
         .interval_ns =
             ret_end->sampling_interval_ns ? ret_end->sampling_interval_ns : SN_NS_PER_MS};
-    rc = read_topics(path, options->topic, &context, scope->pid, err);
+    if (options->timeline)
+        rc = sn_timeline_new(report, options->timeline, err);
+    if (rc == SONDE_OK)
+        rc = read_topics(path, options->topic, &context, scope->pid, err);
+    if (rc == SONDE_OK)
+        rc = sn_timeline_fill(report, cpu, err);
     if (rc != SONDE_OK)
         return rc;
     if (report->machine.is_runtime_sampler)

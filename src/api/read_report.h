@@ -7,16 +7,20 @@
 #include <stdint.h>
 
 struct sn_report;
+struct sn_timeline_window;
 struct sonde_error;
 struct sonde_summary;
 
 struct sn_read_options {
-    const char *topic;             /* of sn_aggregates, that one only; NULL: all */
+    const char *topic;             /* of sn_aggregates, those only ("gc,requests"); NULL: all */
     bool with_lines;               /* source lines from portable PDBs */
     const char *process;           /* pid or pattern of names; NULL: all, and the busiest runtime */
     const char *cpu_record;        /* NULL: the trace's name with ".cpu", if it is there */
     const char *names;             /* a trace whose names are read first; NULL, or not there */
-    struct sonde_summary *summary; /* filled as well, unless NULL */
+    uint64_t from_ns;              /* since the beginning: what is before does not count */
+    uint64_t to_ns;                /* likewise what is after; 0: to the end */
+    struct sonde_summary *summary; /* filled as well, unless NULL: of all of the file */
+    const struct sn_timeline_window *timeline; /* made as well, unless NULL */
 };
 
 /* What the file itself was like. */

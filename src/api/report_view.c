@@ -97,6 +97,9 @@ int sonde_report_read(const char *path, const struct sonde_report_options *optio
     struct sn_read_end end;
     const struct sn_read_options reading = {.with_lines = asked.with_lines,
                                             .process = asked.process,
+                                            .names = asked.names,
+                                            .from_ns = asked.from_ns,
+                                            .to_ns = asked.to_ns,
                                             .cpu_record = asked.cpu_record,
                                             .summary = report->summary};
     rc = sn_read_report(path, &reading, &report->report, &end, err);

@@ -124,3 +124,26 @@ int sn_file_copy(int from, int to, struct sonde_error *err)
             return rc;
     }
 }
+
+int sn_file_replace_at(int folder, const char *name, const struct sn_buf *text,
+                       struct sonde_error *err)
+{
+    char other[256];
+    (void)snprintf(other, sizeof(other), ".%s.new", name);
+    (void)unlinkat(folder, other, 0);
+    SN_AUTO(sn_close)
+    int fd = openat(folder, other, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
+    if (fd < 0)
+        return sn_fail_errno(err, "cannot write the file '%s'", name);
+    int rc = text->failed ? sn_fail(err, SONDE_E_LIMIT, 0, "the file '%s' would be too large", name)
+                          : sn_file_write_all(fd, text->bytes, text->size, err);
+    if (rc == SONDE_OK && fsync(fd) != 0)
+        rc = sn_fail_errno(err, "cannot write the file '%s'", name);
+    if (rc == SONDE_OK && renameat(folder, other, folder, name) != 0)
+        rc = sn_fail_errno(err, "cannot replace the file '%s'", name);
+    if (rc != SONDE_OK)
+        (void)unlinkat(folder, other, 0);
+    else
+        (void)fsync(folder);
+    return rc;
+}

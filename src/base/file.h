@@ -29,6 +29,11 @@ void sn_file_truncate(int fd);
 /* Writes all of it or fails; retries after EINTR and short writes. */
 int sn_file_write_all(int fd, const void *bytes, size_t size, struct sonde_error *err);
 
+/* Puts `text` in the place of the small file `name` (at most 200 characters), mode 0600: the new
+ * content is on the disk before the old goes. One that has `failed` is SONDE_E_LIMIT. */
+int sn_file_replace_at(int folder, const char *name, const struct sn_buf *text,
+                       struct sonde_error *err);
+
 /* All that is left to read of `from`, behind what was written to `to`. */
 int sn_file_copy(int from, int to, struct sonde_error *err);
 

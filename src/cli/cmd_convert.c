@@ -24,6 +24,8 @@ struct arguments {
     const char *output;
     const char *cpu_record;
     const char *process;
+    uint64_t from_ns;
+    uint64_t to_ns;
     const char *provider;
     const char *event;
     uint64_t version;
@@ -50,6 +52,10 @@ static const struct sn_option options[] = {
      "the CPU record; default the trace's name with .cpu"},
     {'p', "process", SN_OPTION_TEXT, offsetof(struct arguments, process), "PID|NAME",
      "of a recording: only this process (a part of its name, or with *)"},
+    {0, "from", SN_OPTION_DURATION, offsetof(struct arguments, from_ns), "TIME",
+     "only what happens from then on: 12.5 or 1m30s after its start"},
+    {0, "to", SN_OPTION_DURATION, offsetof(struct arguments, to_ns), "TIME",
+     "only what happens before then"},
     {0, "provider", SN_OPTION_TEXT, offsetof(struct arguments, provider), "NAME",
      "ndjson: only this provider's events"},
     {0, "event", SN_OPTION_TEXT, offsetof(struct arguments, event), "NAME",
@@ -181,6 +187,8 @@ static int check_effects(const struct arguments *given, const char *format, stru
         {"lines", given->lines, FOR_PROFILES},
         {"cpu-record", given->cpu_record != NULL, FOR_PROFILES},
         {"process", given->process != NULL, FOR_PROFILES},
+        {"from", given->from_ns != 0, FOR_PROFILES},
+        {"to", given->to_ns != 0, FOR_PROFILES},
         {"provider", given->provider != NULL, FOR_NDJSON},
         {"event", given->event != NULL, FOR_NDJSON},
         {"no-stacks", given->no_stacks, FOR_NDJSON},
@@ -295,7 +303,9 @@ static int read_profile(const struct job *job, struct sonde_profile **ret_profil
     struct sonde_profile_options how = {.size = sizeof(how),
                                         .with_lines = arguments->lines,
                                         .cpu_record = arguments->cpu_record,
-                                        .process = arguments->process};
+                                        .process = arguments->process,
+                                        .from_ns = arguments->from_ns,
+                                        .to_ns = arguments->to_ns};
     if (!arguments->view)
         return read_default_view(job, &how, ret_profile);
     how.view = sonde_view_find(arguments->view);

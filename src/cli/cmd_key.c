@@ -1,6 +1,7 @@
-/* sonde key: makes, lists and revokes the keys of the controller. */
+/* sonde key: makes, lists and revokes the keys of the controller, and asks it for links. */
 #include "cli/commands.h"
 
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -12,9 +13,11 @@
 #include "base/json.h"
 #include "base/own.h"
 #include "base/style.h"
+#include "cli/remote.h"
 #include "cli/terminal.h"
 #include "daemon/key_file.h"
 #include "daemon/state_folder.h"
+#include "net/http_client.h"
 
 #define OUTPUT_LIMIT (1u << 20)
 
@@ -24,6 +27,7 @@ struct arguments {
     const char *state;
     uint64_t expires_ns;
     bool json;
+    struct sn_remote_choice remote;
 };
 
 static const struct sn_option options[] = {
@@ -36,6 +40,7 @@ static const struct sn_option options[] = {
     {0, "state", SN_OPTION_TEXT, offsetof(struct arguments, state), "FOLDER",
      "the controller's state folder (~/.local/state/sonde)"},
     {0, "json", SN_OPTION_FLAG, offsetof(struct arguments, json), NULL, "JSON"},
+    SN_REMOTE_OPTIONS(offsetof(struct arguments, remote)),
     SN_OPTIONS_END,
 };
 
@@ -154,6 +159,48 @@ static int end_key(const char *folder, const char *which, const struct arguments
     return fflush(stdout) == 0 ? SN_EXIT_DONE : SN_EXIT_FAILED;
 }
 
+/* --- links --- */
+
+/* Who reached the controller by an address of his own opens the page there, too. */
+static void print_link(struct sn_remote *remote, const json_t *link)
+{
+    const char *host = sn_http_client_url(remote->client);
+    bool is_web = remote->is_named && strncmp(host, "http", 4) == 0;
+    size_t size = strlen(host);
+    while (size && host[size - 1] == '/')
+        size--;
+    if (is_web)
+        (void)printf("%.*s/#code=", (int)size, host);
+    sn_terminal_put(stdout, SN_STYLE_NONE, sn_remote_text(link, is_web ? "code" : "url"));
+    (void)putchar('\n');
+    (void)fputs("sonde: good once, for ten minutes, for every scope\n", stderr);
+}
+
+static int make_link(const struct arguments *arguments)
+{
+    struct sonde_error err = {0};
+    SN_AUTO(sn_remote_close) struct sn_remote *remote = NULL;
+    json_t *link = NULL;
+    (void)signal(SIGPIPE, SIG_IGN); /* a controller that ends is an error, not our end */
+    int rc = sn_remote_open(&arguments->remote, true, -1, &remote, &err);
+    if (rc == SONDE_OK && !remote)
+        rc = sn_fail(&err, SONDE_E_NOT_FOUND, 0,
+                     "no controller of yours runs here: start one with 'sonde serve', which prints "
+                     "a link, or name one with --host URL");
+    if (rc == SONDE_OK)
+        rc = sn_remote_ask(remote, "POST", "/api/v1/links", NULL, &link, &err);
+    if (rc != SONDE_OK || !remote)
+        return sn_command_fail(&err);
+    if (arguments->json)
+        (void)json_dumpf(link, stdout, JSON_COMPACT);
+    if (arguments->json)
+        (void)putchar('\n');
+    else
+        print_link(remote, link);
+    json_decref(link);
+    return fflush(stdout) == 0 ? SN_EXIT_DONE : SN_EXIT_FAILED;
+}
+
 static int run(const void *given, const struct sn_operands *operands)
 {
     const struct arguments *arguments = given;
@@ -165,6 +212,12 @@ static int run(const void *given, const struct sn_operands *operands)
         return sn_command_fail(&err);
     if (!is_add && (arguments->scope || arguments->name || arguments->expires_ns))
         (void)sn_fail(&err, SONDE_E_ARGUMENT, 0, "--scope, --name and --expires are for 'key add'");
+    else if (strcmp(verb, "link") == 0 && operands->count == 1)
+        return make_link(arguments);
+    else if (arguments->remote.host)
+        (void)sn_fail(&err, SONDE_E_ARGUMENT, 0,
+                      "--host is for 'key link': keys are made where their controller runs, or on "
+                      "its page");
     else if (is_add && operands->count == 1)
         return add(folder, arguments);
     else if (strcmp(verb, "list") == 0 && operands->count == 1)
@@ -172,22 +225,24 @@ static int run(const void *given, const struct sn_operands *operands)
     else if (strcmp(verb, "revoke") == 0 && operands->count == 2)
         return end_key(folder, operands->words[1], arguments);
     (void)sn_fail(&err, SONDE_E_ARGUMENT, 0,
-                  "'key add' makes a key, 'key list' shows them, 'key revoke ID' ends one");
+                  "'key add' makes a key, 'key list' shows them, 'key revoke ID' ends one, 'key "
+                  "link' lets a browser in");
     return sn_command_fail(&err);
 }
 
 const struct sn_command sn_cmd_key = {
     .name = "key",
-    .usage = "(add [--scope SCOPE] [--name NAME] [--expires TIME] | list | revoke ID) [options]",
-    .summary = "make, list and revoke the keys of the controller",
+    .usage = "(add | list | revoke ID | link) [options]",
+    .summary = "make, list and revoke the keys of the controller, and links to its page",
     .examples = "  sonde key add --scope read --name grafana\n"
                 "  sonde key add --scope control --name deploy --expires 12h --json\n"
                 "  sonde key list\n"
-                "  sonde key revoke grafana\n",
+                "  sonde key revoke grafana\n"
+                "  sonde key link\n",
     .options = options,
     .arguments_size = sizeof(struct arguments),
     .operand_max = 2,
-    .words = "add list revoke",
+    .words = "add list revoke link",
     .is_offline = true,
     .run = run,
 };

@@ -18,6 +18,8 @@ struct arguments {
     const char *method;
     const char *cpu_record;
     const char *process;
+    uint64_t from_ns;
+    uint64_t to_ns;
     const char *html;
     uint64_t count;
     bool tree;
@@ -40,6 +42,10 @@ static const struct sn_option options[] = {
      "source lines, where PDB files are at hand"},
     {'p', "process", SN_OPTION_TEXT, offsetof(struct arguments, process), "PID|NAME",
      "of a recording: only this process (a part of its name, or with *)"},
+    {0, "from", SN_OPTION_DURATION, offsetof(struct arguments, from_ns), "TIME",
+     "only what happens from then on: 12.5 or 1m30s after its start"},
+    {0, "to", SN_OPTION_DURATION, offsetof(struct arguments, to_ns), "TIME",
+     "only what happens before then"},
     {0, "cpu-record", SN_OPTION_TEXT, offsetof(struct arguments, cpu_record), "FILE",
      "the CPU record (the trace's name with .cpu)"},
     {'c', "count", SN_OPTION_NUMBER, offsetof(struct arguments, count), "N",
@@ -124,7 +130,9 @@ static int run(const void *given, const struct sn_operands *operands)
     const struct sonde_report_options reading = {.size = sizeof(reading),
                                                  .with_lines = arguments->lines,
                                                  .cpu_record = arguments->cpu_record,
-                                                 .process = arguments->process};
+                                                 .process = arguments->process,
+                                                 .from_ns = arguments->from_ns,
+                                                 .to_ns = arguments->to_ns};
     if (sonde_report_read(operands->words[0], &reading, &report, &err) != SONDE_OK)
         return sn_command_fail(&err);
     SN_AUTO(sn_out_file_close) struct sn_out_file output = {.fd = -1};

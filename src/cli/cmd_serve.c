@@ -9,6 +9,7 @@
 #include "base/buf.h"
 #include "base/err.h"
 #include "base/own.h"
+#include "cli/export_spec.h"
 #include "cli/open_files.h"
 #include "cli/scope_options.h"
 #include "cli/signals.h"
@@ -42,6 +43,7 @@ struct arguments {
     uint64_t interval_ns;
     struct sn_option_list counters;
     bool no_counters;
+    struct sn_option_list exports;
     const char *prefix;
     struct sn_option_list hosts;
     struct sn_option_list egress;
@@ -79,6 +81,8 @@ static const struct sn_option options[] = {
     {0, "counters", SN_OPTION_LIST, AT(counters), "SPEC",
      "an EventSource or meter, once or more: Shop.Orders[placed]"},
     {0, "no-counters", SN_OPTION_FLAG, AT(no_counters), NULL, "watch none"},
+    {0, "export", SN_OPTION_LIST, AT(exports), "SPEC",
+     "send counters on: graphite=tcp://carbon:2003, or a file"},
     {0, "prefix", SN_OPTION_TEXT, AT(prefix), "/PATH", "its path behind a reverse proxy"},
     {0, "allowed-host", SN_OPTION_LIST, AT(hosts), "NAME,...",
      "names by which it may be called, as a proxy does"},
@@ -272,12 +276,14 @@ static void say_certificate(void *user, const char *fingerprint)
 struct lists {
     struct sn_word_list disabled;
     struct sn_word_list hosts;
+    struct sn_export_specs exports;
 };
 
 static void lists_done_auto(struct lists *lists)
 {
     sn_word_list_done(&lists->disabled);
     sn_word_list_done(&lists->hosts);
+    sn_export_specs_done(&lists->exports);
 }
 
 static int take_lists(const struct arguments *arguments, struct lists *lists,
@@ -286,10 +292,14 @@ static int take_lists(const struct arguments *arguments, struct lists *lists,
     int rc = sn_word_list_split(&lists->disabled, &arguments->disabled, err);
     if (rc == SONDE_OK)
         rc = sn_word_list_split(&lists->hosts, &arguments->hosts, err);
+    if (rc == SONDE_OK)
+        rc = sn_export_specs_read(&lists->exports, &arguments->exports, err);
     serve->disabled = lists->disabled.items;
     serve->disabled_count = lists->disabled.count;
     serve->access.host_names = lists->hosts.items;
     serve->access.host_name_count = lists->hosts.count;
+    serve->exports = lists->exports.items;
+    serve->export_count = lists->exports.count;
     if (rc == SONDE_OK && arguments->as)
         rc = sn_fail(err, SONDE_E_ARGUMENT, 0, "--as: '%s' is not dotnet-monitor", arguments->as);
     return rc;

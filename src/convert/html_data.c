@@ -12,11 +12,6 @@
 #include "convert/html_page.h"
 #include "convert/html_prune.h"
 
-/* As in tree.js. */
-#define FLAG_FRAMEWORK 1u
-#define FLAG_ASYNC     2u
-#define FLAG_WAITING   4u
-
 /* Texts that occur often, each written once. */
 struct words {
     const char **texts;
@@ -187,12 +182,6 @@ static void write_word_list(const struct writer *writer, const struct words *wor
     sn_json_close(writer->json);
 }
 
-static uint64_t flags_of(const struct sn_frame *frame)
-{
-    return (frame->is_framework ? FLAG_FRAMEWORK : 0) | (frame->is_async ? FLAG_ASYNC : 0) |
-           (frame->is_waiting ? FLAG_WAITING : 0);
-}
-
 static void write_names(const struct writer *writer)
 {
     bool full = writer->page->full_names;
@@ -247,7 +236,7 @@ static void write_frames(const struct writer *writer)
     sn_json_close(json);
     sn_json_array(json, "flags");
     for (size_t i = 0; i < writer->profile->frame_count; i++)
-        write_number(writer, flags_of(&writer->profile->frames[i]));
+        write_number(writer, sn_frame_flags(&writer->profile->frames[i]));
     sn_json_close(json);
     write_sources(writer);
     sn_json_close(json);

@@ -180,6 +180,8 @@ static void write_facts(struct sn_stream *stream, const struct sn_report_show *s
     char share[16];
     sn_html_facts_begin(out);
     sn_html_fact_ns(out, "duration", report->duration_ns);
+    if (report->is_part)
+        sn_html_fact_ns(out, "a part, from", report->part_from_ns);
     if (sn_report_has_cpu(report))
         write_cpu_facts(out, report);
     if (has_gc(report))

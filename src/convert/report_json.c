@@ -37,6 +37,12 @@ void sn_report_json_file(struct sn_json *json, const struct sn_report_show *show
     sn_json_text(json, "start", sn_clock_rfc3339(file->start_utc_ns, start));
     sn_json_real(json, "durationSeconds", (double)file->duration_ns / 1e9);
     sn_json_u64(json, "programNs", show->report->duration_ns);
+    if (show->report->is_part) {
+        sn_json_object(json, "part");
+        sn_json_real(json, "fromSeconds", (double)show->report->part_from_ns / 1e9);
+        sn_json_real(json, "toSeconds", (double)show->report->part_to_ns / 1e9);
+        sn_json_close(json);
+    }
     sn_json_u64(json, "bytes", file->byte_count);
     sn_json_u64(json, "events", file->event_count);
     sn_json_u64(json, "lost", file->lost_count);

@@ -164,6 +164,17 @@ static void put_choice(struct sn_text_report *page, const struct sn_machine_repo
     sn_text_end(page);
 }
 
+static void put_part(struct sn_text_report *page, const struct sn_report *report)
+{
+    char text[2][32];
+    if (!report->is_part)
+        return;
+    sn_text_words(
+        page, SN_STYLE_WARN, "only a part of it: from %s to %s; events are counted of all",
+        sn_text_ns(report->part_from_ns, text[0]), sn_text_ns(report->part_to_ns, text[1]));
+    sn_text_end(page);
+}
+
 void sn_report_text_file(struct sn_text_report *page, const struct sn_report_show *show)
 {
     const struct sn_file_facts *file = show->file;
@@ -189,6 +200,7 @@ void sn_report_text_file(struct sn_text_report *page, const struct sn_report_sho
                       "nothing was recorded: no process that was asked for was there");
         sn_text_end(page);
     }
+    put_part(page, show->report);
     put_choice(page, &show->report->machine);
     put_missing(page, file, &show->report->machine);
     put_damage(page, file);

@@ -14,8 +14,12 @@
 #include "daemon/key_ring.h"
 #include "daemon/own_hosts.h"
 #include "daemon/serve.h"
-#include "daemon/session_table.h"
+#include "daemon/session_file.h"
 #include "net/tls.h"
+
+#define LENT_LIFE_NS  (3600ull * SN_NS_PER_SECOND)
+#define TOKEN_LETTERS 43u /* 256 bits as base64url */
+#define BASE64URL     "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_"
 
 struct sn_access {
     enum sn_scope anonymous;
@@ -23,6 +27,7 @@ struct sn_access {
     struct sn_key_ring *keys;       /* owns; NULL: there are none */
     struct sn_jwt_verifier *tokens; /* owns; NULL: none are taken */
     struct sn_session_table sessions;
+    char *folder; /* owns; where they are kept over a restart; NULL: nowhere */
     struct sn_own_hosts hosts;
     char cookie_name[32];
     char cookie_path[96];
@@ -48,12 +53,20 @@ int sn_scope_find(const char *name)
 
 /* --- from start to end --- */
 
+static void save_sessions(struct sn_access *access)
+{
+    if (access->folder)
+        sn_session_file_save(access->folder, &access->sessions);
+}
+
 void sn_access_free(struct sn_access *access)
 {
     if (!access)
         return;
+    save_sessions(access); /* when each was used last */
     sn_key_ring_free(access->keys);
     sn_jwt_verifier_free(access->tokens);
+    free(access->folder);
     free(access);
 }
 
@@ -77,7 +90,12 @@ static void name_cookie(struct sn_access *access, const struct sn_access_options
 static int open_keys(struct sn_access *access, const char *folder, struct sonde_error *err)
 {
     int rc = sn_key_file_default(folder, err);
-    return rc == SONDE_OK ? sn_key_ring_new(folder, &access->keys, err) : rc;
+    if (rc == SONDE_OK)
+        rc = sn_key_ring_new(folder, &access->keys, err);
+    access->folder = strdup(folder); /* without it sessions end with us */
+    if (rc == SONDE_OK && access->folder)
+        sn_session_file_load(access->folder, &access->sessions);
+    return rc;
 }
 
 int sn_access_new(const struct sn_access_options *options, struct sn_access **ret_access,
@@ -132,10 +150,18 @@ static void take_key(struct sn_access *access, const char *token, struct sn_iden
 
 bool sn_access_is_good(struct sn_access *access, const struct sn_identity *who)
 {
-    if (who->key_id[0])
-        return sn_key_ring_has(access->keys, who->key_id);
+    if (who->key_id[0] && !sn_key_ring_get(access->keys, who->key_id))
+        return false;
     return !who->session ||
            sn_session_table_has(&access->sessions, who->session, sn_clock_monotonic_ns());
+}
+
+size_t sn_access_keys(struct sn_access *access, const struct sn_key **ret_keys,
+                      const char **ret_problem)
+{
+    *ret_keys = NULL;
+    *ret_problem = "";
+    return access->keys ? sn_key_ring_list(access->keys, ret_keys, ret_problem) : 0;
 }
 
 static void take_jwt(struct sn_access *access, const char *token, struct sn_identity *ret_who,
@@ -194,6 +220,34 @@ static bool is_foreign_page(const struct sn_access *access, const struct sn_visi
            strcmp(visit->fetch_site, "none") != 0;
 }
 
+/* The default key is made anew under its old id, and sessions outlive a restart: one that was let
+ * in by the key before does not stand on the new one. */
+static bool is_older_than_key(const struct sn_access *access, uint64_t id, const struct sn_key *key)
+{
+    uint64_t now_s = sn_clock_utc_ns() / SN_NS_PER_SECOND;
+    uint64_t age_ns = sn_session_table_age(&access->sessions, id, sn_clock_monotonic_ns());
+    uint64_t key_age_s = now_s > key->created_s ? now_s - key->created_s : 0;
+    return age_ns / SN_NS_PER_SECOND > key_age_s + 1;
+}
+
+/* A session is worth what let it in: a key, or a link made with one, its scope for as long as it is
+ * good; any other link everything. False: it is over. */
+static bool take_session(struct sn_access *access, uint64_t id, struct sn_identity *ret_who)
+{
+    const char *key_id = sn_session_table_key(&access->sessions, id);
+    const struct sn_key *key = *key_id ? sn_key_ring_get(access->keys, key_id) : NULL;
+    char name[32];
+    if (*key_id && (!key || is_older_than_key(access, id, key))) {
+        (void)sn_session_table_end(&access->sessions, id);
+        return false;
+    }
+    (void)snprintf(name, sizeof(name), "browser %llu", (unsigned long long)id);
+    name_it(ret_who, key ? key->scope : SN_SCOPE_SECRETS, "session", key ? key->name : name);
+    (void)snprintf(ret_who->key_id, sizeof(ret_who->key_id), "%s", key ? key->id : "");
+    ret_who->session = id;
+    return true;
+}
+
 static void take_cookie(struct sn_access *access, const struct sn_visit *visit,
                         struct sn_identity *ret_who, const char **ret_why)
 {
@@ -212,10 +266,8 @@ static void take_cookie(struct sn_access *access, const struct sn_visit *visit,
         *ret_why = "this session is over: a new link is needed";
         return;
     }
-    char name[32];
-    (void)snprintf(name, sizeof(name), "browser %llu", (unsigned long long)id);
-    name_it(ret_who, SN_SCOPE_SECRETS, "session", name);
-    ret_who->session = id;
+    if (!take_session(access, id, ret_who))
+        *ret_why = "the key of this session was revoked or has expired: log in with another";
 }
 
 static void take_peer(const struct sn_visit *visit, struct sn_identity *ret_who,
@@ -252,6 +304,32 @@ void sn_access_who(struct sn_access *access, const struct sn_visit *visit,
 
 /* --- what is refused whoever asks --- */
 
+/* The whole of a key of ours, wherever it begins; a file may well be called sonde_shop. */
+static bool has_token(const char *text, size_t size)
+{
+    const size_t prefix = strlen(SN_TOKEN_PREFIX);
+    const char *end = text + size;
+    for (const char *at; (at = memmem(text, (size_t)(end - text), SN_TOKEN_PREFIX, prefix));) {
+        text = at + prefix;
+        if (strspn(text, BASE64URL) == TOKEN_LETTERS)
+            return true;
+    }
+    return false;
+}
+
+/* Three parts of base64url, the first of which is the beginning of an object. */
+static bool is_jwt(const char *text, size_t size)
+{
+    size_t at = 0;
+    for (unsigned part = 0; part < 3; part++) {
+        size_t letters = strspn(text + at, BASE64URL);
+        at += letters;
+        if (!letters || at > size || (part < 2 && text[at++] != '.'))
+            return false;
+    }
+    return strncmp(text, "eyJ", 3) == 0 && at == size;
+}
+
 /* Addresses are written down everywhere: in histories, logs of proxies, Referer. */
 static bool has_key_in_query(const char *query)
 {
@@ -264,8 +342,7 @@ static bool has_key_in_query(const char *query)
             if (name == strlen(names[i]) && strncasecmp(at, names[i], name) == 0)
                 return true;
         }
-        if (name < size && (memmem(at, size, SN_TOKEN_PREFIX, strlen(SN_TOKEN_PREFIX)) ||
-                            strncmp(at + name + 1, "eyJ", 3) == 0))
+        if (has_token(at, size) || (name < size && is_jwt(at + name + 1, size - name - 1)))
             return true;
         at += size + (at[size] != '\0');
     }
@@ -322,30 +399,84 @@ unsigned sn_access_judge(struct sn_access *access, const struct sn_visit *visit,
 
 /* --- browsers --- */
 
-int sn_access_new_code(struct sn_access *access, char to[48], struct sonde_error *err)
+/* How much of a session's life is over for who is let in by `maker`. */
+static uint64_t age_of(const struct sn_access *access, const struct sn_identity *maker)
+{
+    if (maker->session)
+        return sn_session_table_age(&access->sessions, maker->session, sn_clock_monotonic_ns());
+    bool can_be_asked = maker->key_id[0] || strcmp(maker->kind, "peer") == 0;
+    return can_be_asked ? 0 : SN_SESSION_LIFE_MAX_NS - LENT_LIFE_NS;
+}
+
+int sn_access_new_code(struct sn_access *access, const struct sn_identity *maker, char to[48],
+                       struct sonde_error *err)
 {
     char code[SN_TOKEN_SIZE];
-    int rc = sn_session_table_code(&access->sessions, sn_clock_monotonic_ns(), code, err);
+    struct sn_session_basis basis = {.key_id = ""};
+    if (maker)
+        basis = (struct sn_session_basis){maker->key_id, age_of(access, maker)};
+    int rc = sn_session_table_code(&access->sessions, &basis, sn_clock_monotonic_ns(), code, err);
     if (rc == SONDE_OK)
         (void)snprintf(to, 48, "%.47s", code);
     return rc;
 }
 
+static void set_cookie(const struct sn_access *access, const char *cookie, bool is_tls,
+                       char to[256])
+{
+    (void)snprintf(to, 256, "%s=%s; Path=%s; Max-Age=%llu; HttpOnly; SameSite=Strict%s",
+                   access->cookie_name, cookie, access->cookie_path,
+                   SN_SESSION_LIFE_MAX_NS / SN_NS_PER_SECOND, is_tls ? "; Secure" : "");
+}
+
+/* The browser that has just been given this cookie. */
+static int begin_session(struct sn_access *access, const char *cookie, struct sn_identity *ret_who,
+                         struct sonde_error *err)
+{
+    uint64_t id =
+        sn_session_table_find(&access->sessions, cookie, strlen(cookie), sn_clock_monotonic_ns());
+    if (!id || !take_session(access, id, ret_who))
+        return sn_fail(err, SONDE_E_DENIED, 0,
+                       "the key or session that this comes from is over: use another key, or a "
+                       "new link");
+    save_sessions(access);
+    return SONDE_OK;
+}
+
 int sn_access_redeem(struct sn_access *access, const char *code, bool is_tls, char to[256],
-                     struct sonde_error *err)
+                     struct sn_identity *ret_who, struct sonde_error *err)
 {
     char cookie[SN_TOKEN_SIZE];
     int rc = sn_session_table_redeem(&access->sessions, code, sn_clock_monotonic_ns(), cookie, err);
     if (rc == SONDE_OK)
-        (void)snprintf(to, 256, "%s=%s; Path=%s; Max-Age=%llu; HttpOnly; SameSite=Strict%s",
-                       access->cookie_name, cookie, access->cookie_path,
-                       SN_SESSION_LIFE_MAX_NS / SN_NS_PER_SECOND, is_tls ? "; Secure" : "");
+        rc = begin_session(access, cookie, ret_who, err);
+    if (rc == SONDE_OK)
+        set_cookie(access, cookie, is_tls, to);
+    return rc;
+}
+
+int sn_access_login(struct sn_access *access, const char *key, bool is_tls, char to[256],
+                    struct sn_identity *ret_who, struct sonde_error *err)
+{
+    char cookie[SN_TOKEN_SIZE];
+    const char *why = "this controller has no keys";
+    uint64_t now_ns = sn_clock_monotonic_ns();
+    const struct sn_key *found =
+        access->keys ? sn_key_ring_find(access->keys, key, strlen(key), &why) : NULL;
+    if (!found)
+        return sn_fail(err, SONDE_E_DENIED, 0, "%.300s", why);
+    int rc = sn_session_table_admit(&access->sessions, found->id, now_ns, cookie, err);
+    if (rc == SONDE_OK)
+        rc = begin_session(access, cookie, ret_who, err);
+    if (rc == SONDE_OK)
+        set_cookie(access, cookie, is_tls, to);
     return rc;
 }
 
 void sn_access_leave(struct sn_access *access, uint64_t session, char to[256])
 {
     (void)sn_session_table_end(&access->sessions, session);
+    save_sessions(access);
     (void)snprintf(to, 256, "%s=; Path=%s; Max-Age=0; HttpOnly; SameSite=Strict",
                    access->cookie_name, access->cookie_path);
 }

@@ -11,6 +11,7 @@
 #include "sonde/error.h"
 
 struct sn_http_exchange;
+struct sn_key;
 
 enum sn_scope {
     SN_SCOPE_NONE = 0,
@@ -32,7 +33,7 @@ struct sn_identity {
     enum sn_scope scope;
     uint64_t session; /* of a browser; 0: none */
     char name[96];    /* of the key, subject, user or certificate: for the audit log */
-    char key_id[17];  /* of a key; "" */
+    char key_id[17];  /* of a key, or that a session stands on; "" */
     const char *kind; /* "key", "jwt", "session", "peer", "certificate", "anonymous", "none" */
 };
 
@@ -93,12 +94,27 @@ bool sn_access_is_good(struct sn_access *access, const struct sn_identity *who);
 unsigned sn_access_refuses(struct sn_access *access, struct sn_http_exchange *exchange,
                            const char **ret_why);
 
-/* A code that is good for one cookie, once, for ten minutes. `to` needs 48 bytes. */
-int sn_access_new_code(struct sn_access *access, char to[48], struct sonde_error *err);
+/* Every key, for who may see that; borrowed until the next call. *ret_problem: why none counts; "".
+ */
+size_t sn_access_keys(struct sn_access *access, const struct sn_key **ret_keys,
+                      const char **ret_problem);
 
-/* Takes a code; `to` gets the whole value of Set-Cookie. SONDE_E_DENIED: used, old or wrong. */
+/* A code that is good for one cookie, once, for ten minutes. `to` needs 48 bytes. What is let in by
+ * it is worth no more, and lasts no longer, than `maker`: it stands on his key, and shares the life
+ * of his session. A token, a certificate or being anonymous cannot be looked at again later: an
+ * hour is all that they pass on. NULL, or a user of the socket: the machine's own. */
+int sn_access_new_code(struct sn_access *access, const struct sn_identity *maker, char to[48],
+                       struct sonde_error *err);
+
+/* Takes a code; `to` gets the whole value of Set-Cookie, *ret_who is the browser. SONDE_E_DENIED:
+ * used, old or wrong, or what its maker had is over. */
 int sn_access_redeem(struct sn_access *access, const char *code, bool is_tls, char to[256],
-                     struct sonde_error *err);
+                     struct sn_identity *ret_who, struct sonde_error *err);
+
+/* The same for who shows a key: the session has its scope, and ends with it. *ret_who is the
+ * browser. SONDE_E_DENIED: no such key, or it is over. */
+int sn_access_login(struct sn_access *access, const char *key, bool is_tls, char to[256],
+                    struct sn_identity *ret_who, struct sonde_error *err);
 
 /* Ends a session; `to` gets the Set-Cookie that takes it away from the browser. */
 void sn_access_leave(struct sn_access *access, uint64_t session, char to[256]);

@@ -86,7 +86,7 @@ bool sn_audit_wants(const struct sn_audit_entry *entry)
         return true;
     if (entry->status == 404 || entry->status == 405)
         return false;
-    return !is_reading || entry->needed >= SN_SCOPE_CONTROL;
+    return !is_reading || entry->needed >= SN_SCOPE_CONTROL || entry->is_archive;
 }
 
 /* False: there were too many of late. */
@@ -115,6 +115,8 @@ static void put_line(struct sn_buf *to, const struct sn_audit_entry *entry, uint
     sn_json_u64(&json, "status", entry->status);
     if (entry->pid)
         sn_json_u64(&json, "pid", entry->pid);
+    if (entry->about && *entry->about)
+        sn_json_text(&json, "about", entry->about);
     sn_json_u64(&json, "ms", entry->took_ns / SN_NS_PER_MS);
     if (omitted_count)
         sn_json_u64(&json, "omitted", omitted_count);

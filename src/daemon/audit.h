@@ -18,9 +18,11 @@ struct sn_audit_entry {
     const char *method;
     const char *path;
     unsigned status;
-    uint32_t pid; /* the process it was about; 0: none, or not known */
+    uint32_t pid;      /* the process it was about; 0: none, or not known */
+    const char *about; /* what was made or changed; NULL or "": its path says it all */
     uint64_t took_ns;
     enum sn_scope needed; /* by the route; SN_SCOPE_NONE when there is none */
+    bool is_archive;      /* a recording as it is was handed out, with what is secret in it */
 };
 
 /* Made when it is not there. */

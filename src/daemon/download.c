@@ -19,10 +19,10 @@
 #include "daemon/operation_table.h"
 #include "daemon/rest_call.h"
 #include "daemon/spool.h"
+#include "daemon/upload.h"
 #include "daemon/workers.h"
 #include "sonde/convert.h"
 #include "sonde/profile.h"
-#include "sonde/report.h"
 
 #define CONVERTED_MAX 32u /* files in the spool for readers: 429 beyond */
 #define PIECE_BYTES   (256u << 10)
@@ -69,6 +69,8 @@ struct job {
     char title[160]; /* and the beginning of its file's name */
     char view[24];
     char process[128];
+    uint64_t from_ns;
+    uint64_t to_ns; /* 0: to the end */
 };
 
 static void free_job(void *user)
@@ -166,8 +168,11 @@ static void write_rest(void *user)
 static int read_profile(struct job *job, struct sonde_error *err)
 {
     int view = job->view[0] ? sonde_view_find(job->view) : SONDE_VIEW_CPU;
-    struct sonde_profile_options options = {
-        .size = sizeof(options), .view = view, .process = job->process[0] ? job->process : NULL};
+    struct sonde_profile_options options = {.size = sizeof(options),
+                                            .view = view,
+                                            .process = job->process[0] ? job->process : NULL,
+                                            .from_ns = job->from_ns,
+                                            .to_ns = job->to_ns};
     const char *path = sn_artefact_path(job->from);
     int rc = sonde_profile_read(path, &options, &job->profile, err);
     if (rc != SONDE_E_NOT_FOUND || job->view[0])
@@ -256,8 +261,10 @@ static void copy_title(struct job *job, const struct sn_operation *operation)
 {
     sn_text_copy(job->title, sizeof(job->title), operation->file_name);
     size_t size = strlen(job->title);
-    size_t ending = strlen(operation->kind->extension) + 1;
-    if (size > ending && strcmp(job->title + size - ending + 1, operation->kind->extension) == 0)
+    const char *extension = sn_upload_is_archive(operation) ? sn_record_operation.extension
+                                                            : operation->kind->extension;
+    size_t ending = strlen(extension) + 1;
+    if (size > ending && strcmp(job->title + size - ending + 1, extension) == 0)
         job->title[size - ending] = 0;
 }
 
@@ -274,6 +281,8 @@ static struct job *new_job(struct sn_rest_call *call, const struct sn_operation 
     copy_title(job, operation);
     sn_text_copy(job->view, sizeof(job->view), sn_rest_text(call, "view"));
     sn_text_copy(job->process, sizeof(job->process), sn_rest_text(call, "process"));
+    job->from_ns = sn_rest_seconds_ns(call, "from", 0);
+    job->to_ns = sn_rest_seconds_ns(call, "to", 0);
     call->user = job;
     call->free_user = free_job;
     return job;
@@ -310,7 +319,7 @@ static void answer_file(struct sn_rest_call *call, const struct sn_operation *op
                         const struct format *format)
 {
     call->file = sn_artefact_hold(operation->artefact);
-    call->is_trace = operation->kind != &sn_record_operation;
+    call->is_trace = !sn_upload_is_archive(operation);
     call->content_type = format->content_type;
     sn_rest_header(call, "Content-Disposition", "attachment; filename=%s", operation->file_name);
 }
@@ -321,13 +330,28 @@ static bool is_raw_archive(const struct format *format)
     return format->way == BY_PERFCOLLECT || strcmp(format->name, "zip") == 0;
 }
 
+/* A part of it can be had as a profile: a trace cannot be cut without losing what names it. */
+static bool is_part_right(struct sn_rest_call *call, const struct format *format)
+{
+    uint64_t from_ns = sn_rest_seconds_ns(call, "from", 0);
+    bool has_end = sn_rest_text(call, "to") != NULL;
+    if (format->way != BY_PROFILE && (sn_rest_text(call, "from") || has_end))
+        sn_rest_invalid(call, has_end ? "to" : "from",
+                        "a part can be had as speedscope, pprof, chrome, collapsed or html only");
+    else if (has_end && sn_rest_seconds_ns(call, "to", 0) <= from_ns)
+        sn_rest_invalid(call, "to", "'to' is not after 'from'");
+    else
+        return true;
+    return false;
+}
+
 void sn_download_get(struct sn_rest_call *call)
 {
     struct sn_operation *operation = sn_recordings_find(call);
     if (!operation || !has_bytes(call, operation))
         return;
     const char *name = sn_rest_text(call, "format");
-    bool is_archive = operation->kind == &sn_record_operation;
+    bool is_archive = sn_upload_is_archive(operation);
     const struct format *format = find_format(name ? name : is_archive ? "zip" : "nettrace");
     if (format->way == AS_IT_IS && is_archive != (strcmp(format->name, "zip") == 0)) {
         sn_rest_invalid(call, "format", "this recording is a %s file",
@@ -338,6 +362,8 @@ void sn_download_get(struct sn_rest_call *call)
         sn_rest_invalid(call, "format", "only a recording of kind record has what perfcollect has");
         return;
     }
+    if (!is_part_right(call, format))
+        return;
     if (is_raw_archive(format) && call->who.scope < SN_SCOPE_SECRETS) {
         sn_rest_problem(call, 403,
                         "such an archive holds the texts of programs as they are, secrets among "
@@ -359,48 +385,4 @@ void sn_download_get(struct sn_rest_call *call)
     job->format = format;
     job->hides_secrets = format->way == BY_NDJSON && call->who.scope < SN_SCOPE_SECRETS;
     sn_rest_move(call, SN_SEAT_WORKER, convert);
-}
-
-/* --- what it says --- */
-
-static int write_out(void *user, const void *bytes, size_t size)
-{
-    struct sn_buf *out = user;
-    sn_buf_append(out, bytes, size);
-    return out->failed ? SONDE_E_LIMIT : SONDE_OK;
-}
-
-/* Messages of exceptions are in it, and addresses. */
-static void hide_secrets(struct sn_buf *out)
-{
-    struct sn_buf shown = sn_buf_with_limit(out->limit);
-    (void)sn_redact_text(&shown, (const char *)out->bytes, out->size);
-    sn_buf_done(out);
-    *out = shown;
-}
-
-static void report(struct sn_rest_call *call)
-{
-    struct sonde_error err = {0};
-    struct sonde_report *read = NULL;
-    const struct job *job = call->user;
-    struct sonde_report_options options = {.size = sizeof(options),
-                                           .process = job->process[0] ? job->process : NULL};
-    struct sonde_report_show show = {.size = sizeof(show), .format = SONDE_REPORT_JSON};
-    show.sections = sn_rest_text(call, "sections");
-    int rc = sonde_report_read(sn_artefact_path(job->from), &options, &read, &err);
-    if (rc >= 0)
-        rc = sonde_report_write(read, &show, write_out, &call->out, &err);
-    if (rc < 0)
-        sn_rest_failed(call, &err);
-    sonde_report_free(read);
-    if (rc >= 0 && call->who.scope < SN_SCOPE_SECRETS)
-        hide_secrets(&call->out);
-}
-
-void sn_download_report(struct sn_rest_call *call)
-{
-    struct sn_operation *operation = sn_recordings_find(call);
-    if (operation && has_bytes(call, operation) && new_job(call, operation))
-        sn_rest_move(call, SN_SEAT_WORKER, report);
 }

@@ -7,7 +7,6 @@
 #include "base/buf.h"
 #include "base/err.h"
 #include "daemon/own_hosts.h"
-#include "daemon/serve.h"
 #include "daemon/state_folder.h"
 #include "net/lookup.h"
 #include "net/url.h"
@@ -117,7 +116,8 @@ void sn_exposure_done(struct sn_exposure *exposure)
 {
     sn_certificate_done(&exposure->certificate);
     free(exposure->authorities);
-    exposure->authorities = NULL;
+    free(exposure->warnings);
+    exposure->authorities = exposure->warnings = NULL;
 }
 
 void sn_exposure_describe(const struct sn_serve_options *options, const char *const *urls,
@@ -141,4 +141,21 @@ void sn_exposure_describe(const struct sn_serve_options *options, const char *co
             sn_buf_format(to, "%s can be reached without TLS: keys can be read on the way\n",
                           where);
     }
+}
+
+void sn_exposure_note(const struct sn_serve_options *options, const char *const *urls,
+                      struct sn_exposure *exposure)
+{
+    struct sn_buf text = sn_buf_with_limit(8192);
+    for (size_t i = 0; i < options->place_count; i++)
+        (void)is_reachable(&options->places[i], &exposure->is_reachable[i], NULL);
+    sn_exposure_describe(options, urls, &text);
+    exposure->warnings = strdup(sn_buf_string(&text));
+    sn_buf_done(&text);
+}
+
+bool sn_exposure_is_open(const char *url)
+{
+    struct sn_url parts;
+    return sn_url_parse(url, &parts, NULL) != SONDE_OK || !sn_own_hosts_is_loopback(parts.host);
 }

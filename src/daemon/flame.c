@@ -6,24 +6,26 @@
 #include <string.h>
 
 #include "base/arena.h"
+#include "base/clock.h"
 #include "base/err.h"
 #include "base/json.h"
 #include "base/own.h"
 #include "base/table.h"
 #include "base/text.h"
 
-#define NODES_MAX  100000u /* in one version, with those that are no more */
-#define FRAMES_MAX 100000u
-/* Of a tree with more nodes than this, those are left out that have less than a share of it. */
-#define LARGE       20000u
-#define LARGE_SHARE 20000u
+/* Beside those that are asked for: for those that are no more. */
+#define NODES_SPARE 80000u
+#define FRAMES_MAX  200000u
 #define ARENA_MAX   (64u << 20)
+#define SOURCE_MAX  1024u
 
 struct frame {
     const char *name;
     const char *module;
+    const char *source; /* "Orders.cs:42"; "" */
     int kind;
-    uint64_t version; /* when it came */
+    uint32_t flags;   /* enum sonde_frame_flag */
+    uint64_t version; /* when it came, or last changed */
 };
 
 struct node {
@@ -53,8 +55,12 @@ struct sn_flame {
 struct making {
     struct sn_flame *flame;
     const struct sonde_profile *profile;
-    struct sn_table frame_ids; /* by name, module and kind, to id + 1 */
+    struct sn_table frame_ids; /* by name, module, kind and source, to id + 1 */
     struct sn_table node_ids;  /* by parent and frame, to id + 1 */
+    size_t nodes_max;          /* asked for */
+    size_t capacity;           /* of the flame's nodes */
+    uint64_t least;            /* nodes with less are left out ... */
+    size_t least_count;        /* ... and of those that have just this, all but so many */
     uint32_t *frame_of;        /* of the profile's frames; UINT32_MAX: not asked for yet */
     uint32_t *node_of;         /* of the profile's nodes */
 };
@@ -80,7 +86,33 @@ uint64_t sn_flame_version(const struct sn_flame *flame)
     return flame->version;
 }
 
+size_t sn_flame_bytes(const struct sn_flame *flame)
+{
+    return sizeof(*flame) + flame->arena.total + flame->frame_count * sizeof(*flame->frames) +
+           flame->node_count * sizeof(*flame->nodes);
+}
+
+size_t sn_flame_node_count(const struct sn_flame *flame)
+{
+    return flame->node_count;
+}
+
 /* --- making --- */
+
+/* Of a new numbering: above all that an older one of the same has told, whether it was forgotten or
+ * of an earlier life. A graph has no new version each millisecond, and readers take them for
+ * doubles. */
+static uint64_t first_version(void)
+{
+    static _Atomic uint64_t last;
+    uint64_t now_ms = sn_clock_utc_ns() / SN_NS_PER_MS;
+    uint64_t before = atomic_load(&last);
+    uint64_t version;
+    do
+        version = now_ms > before ? now_ms : before + 1;
+    while (!atomic_compare_exchange_weak(&last, &before, version));
+    return version;
+}
 
 static void making_done_auto(struct making *making)
 {
@@ -91,10 +123,11 @@ static void making_done_auto(struct making *making)
     sn_flame_release(making->flame);
 }
 
-static uint64_t frame_key(const char *name, const char *module, int kind)
+static uint64_t frame_key(const struct frame *frame)
 {
-    uint64_t hash = sn_text_hash(sn_text_hash((uint64_t)kind + 1, name), "\n");
-    return sn_text_hash(hash, module);
+    uint64_t hash = sn_text_hash(sn_text_hash((uint64_t)frame->kind + 1, frame->name), "\n");
+    hash = sn_text_hash(sn_text_hash(hash, frame->module), "\n");
+    return sn_text_hash(hash, frame->source);
 }
 
 static uint64_t node_key(uint32_t parent, uint32_t frame)
@@ -102,24 +135,40 @@ static uint64_t node_key(uint32_t parent, uint32_t frame)
     return (uint64_t)parent << 32 | frame;
 }
 
-/* UINT32_MAX: no room. */
-static uint32_t add_frame(struct making *making, const struct sonde_frame *from)
+static bool copy_texts(struct sn_flame *flame, struct frame *frame)
+{
+    frame->name = sn_arena_copy(&flame->arena, frame->name, strlen(frame->name));
+    frame->module = sn_arena_copy(&flame->arena, frame->module, strlen(frame->module));
+    frame->source = sn_arena_copy(&flame->arena, frame->source, strlen(frame->source));
+    return frame->name && frame->module && frame->source;
+}
+
+/* A method has one frame, whatever the compiler made of it: what is true of a part of it is told of
+ * all. */
+static void add_flags(struct sn_flame *flame, struct frame *frame, uint32_t flags)
+{
+    if ((frame->flags | flags) == frame->flags)
+        return;
+    frame->flags |= flags;
+    frame->version = flame->version;
+}
+
+/* UINT32_MAX: no room. `from` is copied with its texts. */
+static uint32_t add_frame(struct making *making, const struct frame *from)
 {
     struct sn_flame *flame = making->flame;
-    uint64_t *id =
-        sn_table_put(&making->frame_ids, frame_key(from->name, from->module, from->kind));
+    uint64_t *id = sn_table_put(&making->frame_ids, frame_key(from));
     if (!id)
         return UINT32_MAX;
-    if (*id)
+    if (*id) {
+        add_flags(flame, &flame->frames[*id - 1], from->flags);
         return (uint32_t)(*id - 1);
+    }
     if (flame->frame_count == FRAMES_MAX)
         return UINT32_MAX;
     struct frame *frame = &flame->frames[flame->frame_count];
-    frame->name = sn_arena_copy(&flame->arena, from->name, strlen(from->name));
-    frame->module = sn_arena_copy(&flame->arena, from->module, strlen(from->module));
-    frame->kind = from->kind;
-    frame->version = flame->version;
-    if (!frame->name || !frame->module)
+    *frame = *from;
+    if (!copy_texts(flame, frame))
         return UINT32_MAX;
     *id = ++flame->frame_count;
     return (uint32_t)(*id - 1);
@@ -133,7 +182,7 @@ static uint32_t add_node(struct making *making, uint32_t parent, uint32_t frame)
         return UINT32_MAX;
     if (*id)
         return (uint32_t)(*id - 1);
-    if (flame->node_count == NODES_MAX)
+    if (flame->node_count == making->capacity)
         return UINT32_MAX;
     flame->nodes[flame->node_count] =
         (struct node){.parent = parent, .frame = frame, .version = flame->version};
@@ -144,13 +193,9 @@ static uint32_t add_node(struct making *making, uint32_t parent, uint32_t frame)
 /* What was, with its numbers taken out. */
 static bool take_over(struct making *making, const struct sn_flame *before)
 {
-    struct sn_flame *flame = making->flame;
     for (size_t i = 0; i < before->frame_count; i++) {
-        const struct frame *old = &before->frames[i];
-        struct sonde_frame frame = {.name = old->name, .module = old->module, .kind = old->kind};
-        if (add_frame(making, &frame) != i)
+        if (add_frame(making, &before->frames[i]) != i)
             return false;
-        flame->frames[i].version = old->version;
     }
     for (size_t i = 1; i < before->node_count; i++) {
         if (add_node(making, before->nodes[i].parent, before->nodes[i].frame) != i)
@@ -161,11 +206,70 @@ static bool take_over(struct making *making, const struct sn_flame *before)
 
 static uint32_t frame_of(struct making *making, uint32_t index)
 {
-    struct sonde_frame frame;
-    if (making->frame_of[index] == UINT32_MAX &&
-        sonde_profile_frame(making->profile, index, &frame))
-        making->frame_of[index] = add_frame(making, &frame);
+    char source[SOURCE_MAX] = "";
+    struct sonde_frame from;
+    if (making->frame_of[index] != UINT32_MAX ||
+        !sonde_profile_frame(making->profile, index, &from))
+        return making->frame_of[index];
+    if (from.file && from.line)
+        (void)snprintf(source, sizeof(source), "%s:%u", from.file, from.line);
+    else if (from.file)
+        sn_text_copy(source, sizeof(source), from.file);
+    const struct frame frame = {.name = from.name,
+                                .module = from.module,
+                                .source = source,
+                                .kind = from.kind,
+                                .flags = sonde_profile_frame_flags(making->profile, index),
+                                .version = making->flame->version};
+    making->frame_of[index] = add_frame(making, &frame);
     return making->frame_of[index];
+}
+
+/* --- the largest nodes --- */
+
+static int compare_down(const void *a, const void *b)
+{
+    uint64_t left = *(const uint64_t *)a;
+    uint64_t right = *(const uint64_t *)b;
+    return left < right ? 1 : left > right ? -1 : 0;
+}
+
+/* Which nodes there is room for: those with the largest totals. A caller has no less than what it
+ * calls, so what is kept hangs together. False: no memory. */
+static bool choose_least(struct making *making)
+{
+    size_t count = sonde_profile_node_count(making->profile);
+    making->least = 1;
+    making->least_count = count;
+    if (count <= making->nodes_max)
+        return true;
+    SN_AUTO(sn_free) uint64_t *totals = calloc(count, sizeof(*totals));
+    if (!totals)
+        return false;
+    for (size_t i = 1; i < count; i++) {
+        struct sonde_node node;
+        totals[i] = sonde_profile_node(making->profile, i, &node) ? node.total : 0;
+    }
+    qsort(totals + 1, count - 1, sizeof(*totals), compare_down);
+    size_t above = making->nodes_max - 1; /* the root is one of them */
+    uint64_t least = totals[above];
+    if (!least)
+        return true;
+    while (above && totals[above] == least)
+        above--;
+    making->least = least;
+    making->least_count = making->nodes_max - 1 - above;
+    return true;
+}
+
+static bool is_small(struct making *making, uint64_t total)
+{
+    if (total != making->least)
+        return total < making->least;
+    if (!making->least_count)
+        return true;
+    making->least_count--;
+    return false;
 }
 
 /* False: there is no room for all of it beside what was. */
@@ -173,12 +277,11 @@ static bool take_profile(struct making *making)
 {
     struct sn_flame *flame = making->flame;
     size_t count = sonde_profile_node_count(making->profile);
-    uint64_t least = count > LARGE ? flame->total / LARGE_SHARE + 1 : 1;
     for (size_t i = 1; i < count; i++) {
         struct sonde_node node;
         making->node_of[i] = UINT32_MAX;
-        if (!sonde_profile_node(making->profile, i, &node) || node.total < least ||
-            making->node_of[node.parent] == UINT32_MAX)
+        if (!sonde_profile_node(making->profile, i, &node) || !node.total ||
+            making->node_of[node.parent] == UINT32_MAX || is_small(making, node.total))
             continue;
         uint32_t frame = frame_of(making, node.frame);
         uint32_t id =
@@ -202,19 +305,20 @@ static bool prepare(struct making *making, const struct sn_flame *before)
         return false;
     flame->reference_count = 1;
     flame->arena = sn_arena_with_limit(ARENA_MAX);
-    flame->version = before ? before->version + 1 : 1;
+    flame->version = before ? before->version + 1 : first_version();
     flame->first_version = before ? before->first_version : flame->version;
     flame->total = sonde_profile_total(making->profile);
     flame->duration_ns = sonde_profile_duration_ns(making->profile);
     flame->lost_count = sonde_profile_lost_count(making->profile);
     (void)snprintf(flame->unit, sizeof(flame->unit), "%s", sonde_profile_unit(making->profile));
     flame->frames = calloc(FRAMES_MAX, sizeof(*flame->frames));
-    flame->nodes = calloc(NODES_MAX, sizeof(*flame->nodes));
+    flame->nodes = calloc(making->capacity, sizeof(*flame->nodes));
     making->frame_ids = sn_table_with_limit(FRAMES_MAX + 1);
-    making->node_ids = sn_table_with_limit(NODES_MAX + 1);
+    making->node_ids = sn_table_with_limit(making->capacity + 1);
     making->frame_of = malloc((frame_count + 1) * sizeof(*making->frame_of));
     making->node_of = calloc(node_count + 1, sizeof(*making->node_of));
-    if (!flame->frames || !flame->nodes || !making->frame_of || !making->node_of)
+    if (!flame->frames || !flame->nodes || !making->frame_of || !making->node_of ||
+        !choose_least(making))
         return false;
     memset(making->frame_of, 0xff, (frame_count + 1) * sizeof(*making->frame_of));
     flame->node_count = 1;
@@ -243,30 +347,35 @@ static void shrink(struct sn_flame *flame)
     flame->nodes = nodes ? nodes : flame->nodes;
 }
 
-static int make(const struct sn_flame *before, const struct sonde_profile *profile, bool is_anew,
+static int make(struct making *making, const struct sn_flame *before, bool is_anew,
                 struct sn_flame **ret_flame, struct sonde_error *err)
 {
-    SN_AUTO(making_done) struct making making = {.profile = profile};
-    if (!prepare(&making, before))
+    if (!prepare(making, before))
         return sn_fail(err, SONDE_E_NOMEM, 0, "no memory for a flame graph");
     if (is_anew)
-        making.flame->first_version = making.flame->version;
-    else if (before && !take_over(&making, before))
+        making->flame->first_version = making->flame->version;
+    else if (before && !take_over(making, before))
         return sn_fail(err, SONDE_E_LIMIT, 0, "the flame graph is too large");
-    if (!take_profile(&making))
+    if (!take_profile(making))
         return sn_fail(err, SONDE_E_LIMIT, 0, "the flame graph is too large");
     if (before && !is_anew)
-        compare(making.flame, before);
-    shrink(making.flame);
-    *ret_flame = SN_TAKE(making.flame);
+        compare(making->flame, before);
+    shrink(making->flame);
+    *ret_flame = SN_TAKE(making->flame);
     return SONDE_OK;
 }
 
 int sn_flame_new(const struct sn_flame *before, const struct sonde_profile *profile,
-                 struct sn_flame **ret_flame, struct sonde_error *err)
+                 size_t nodes_max, struct sn_flame **ret_flame, struct sonde_error *err)
 {
-    int rc = make(before, profile, false, ret_flame, before ? NULL : err);
-    return rc != SONDE_OK && before ? make(before, profile, true, ret_flame, err) : rc;
+    const struct making blank = {
+        .profile = profile, .nodes_max = nodes_max, .capacity = nodes_max + NODES_SPARE};
+    SN_AUTO(making_done) struct making first = blank;
+    int rc = make(&first, before, false, ret_flame, before ? NULL : err);
+    if (rc == SONDE_OK || !before)
+        return rc;
+    SN_AUTO(making_done) struct making second = blank;
+    return make(&second, before, true, ret_flame, err);
 }
 
 /* --- showing --- */
@@ -293,6 +402,8 @@ static void write_frames(const struct sn_flame *flame, uint64_t since, struct sn
         sn_json_text(json, NULL, frame->name);
         sn_json_text(json, NULL, frame->module);
         sn_json_text(json, NULL, kind_name(frame->kind));
+        sn_json_u64(json, NULL, frame->flags);
+        sn_json_text(json, NULL, frame->source);
         sn_json_close(json);
     }
     sn_json_close(json);

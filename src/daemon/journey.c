@@ -13,7 +13,9 @@
 #include "daemon/workers.h"
 #include "net/http_server.h"
 
-#define BODY_MAX (64u << 20)
+#define BODY_MAX  (64u << 20)
+#define LARGE_MIN (1u << 20)
+#define HELD_MAX  (256u << 20) /* of large answers, until they are read */
 
 static struct sn_journey *journey_of(struct sn_rest_call *call)
 {
@@ -69,6 +71,40 @@ static void free_if_over(struct sn_journey *journey)
         sn_journey_free(journey);
 }
 
+/* Of an answer that is large, until its client has it or has gone. */
+struct held {
+    struct sn_daemon *daemon;
+    size_t bytes;
+};
+
+static void let_go(void *user)
+{
+    struct held *held = user;
+    held->daemon->held_bytes -= held->bytes;
+    free(held);
+}
+
+/* In the HTTP thread: clients that read slowly, or not at all, do not fill the memory. */
+static void hold_answer(struct sn_journey *journey, struct sn_http_exchange *exchange)
+{
+    struct sn_rest_call *call = &journey->call;
+    struct sn_daemon *daemon = call->daemon;
+    size_t bytes = call->out.size;
+    struct held *held = NULL;
+    if (bytes >= LARGE_MIN && daemon->held_bytes + bytes <= HELD_MAX)
+        held = malloc(sizeof(*held));
+    if (held) {
+        *held = (struct held){.daemon = daemon, .bytes = bytes};
+        daemon->held_bytes += bytes;
+    } else if (bytes >= LARGE_MIN) {
+        sn_buf_done(&call->out);
+        call->out = sn_buf_with_limit(BODY_MAX);
+        sn_rest_header(call, "Retry-After", "5");
+        sn_rest_problem(call, 503, "too many large answers are still being read; try again later");
+    }
+    sn_http_exchange_on_end(exchange, held ? let_go : NULL, held);
+}
+
 /* In the HTTP thread. */
 static void arrive(void *user)
 {
@@ -76,7 +112,7 @@ static void arrive(void *user)
     struct sn_http_exchange *exchange =
         sn_http_exchange_find(journey->call.daemon->http, journey->call.exchange_id);
     if (exchange) {
-        sn_http_exchange_on_end(exchange, NULL, NULL);
+        hold_answer(journey, exchange);
         if (!sn_router_share(journey->router, journey, exchange))
             sn_rest_reply(&journey->call, exchange);
         journey->is_replied = true;

@@ -175,29 +175,6 @@ static int lock_folder(const char *folder, int *ret_fd, struct sonde_error *err)
     return SONDE_OK;
 }
 
-/* The new content is on the disk before it takes the place of the old. */
-static int replace(int folder, const char *name, const struct sn_buf *text, struct sonde_error *err)
-{
-    char other[32];
-    (void)snprintf(other, sizeof(other), ".%s.new", name);
-    (void)unlinkat(folder, other, 0);
-    SN_AUTO(sn_close)
-    int fd = openat(folder, other, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
-    if (fd < 0)
-        return sn_fail_errno(err, "cannot write the file '%s' in the state folder", name);
-    int rc = text->failed ? sn_fail(err, SONDE_E_LIMIT, 0, "the file '%s' would be too large", name)
-                          : sn_file_write_all(fd, text->bytes, text->size, err);
-    if (rc == SONDE_OK && fsync(fd) != 0)
-        rc = sn_fail_errno(err, "cannot write the file '%s' in the state folder", name);
-    if (rc == SONDE_OK && renameat(folder, other, folder, name) != 0)
-        rc = sn_fail_errno(err, "cannot replace the file '%s' in the state folder", name);
-    if (rc != SONDE_OK)
-        (void)unlinkat(folder, other, 0);
-    else
-        (void)fsync(folder);
-    return rc;
-}
-
 static int write_list(int folder, const struct sn_key_list *list, struct sonde_error *err)
 {
     SN_AUTO(sn_buf_done) struct sn_buf text = sn_buf_with_limit(FILE_LIMIT);
@@ -210,15 +187,23 @@ static int write_list(int folder, const struct sn_key_list *list, struct sonde_e
         sn_buf_format(&text, " %llu %llu\n", (unsigned long long)key->created_s,
                       (unsigned long long)key->expires_s);
     }
-    return replace(folder, KEYS, &text, err);
+    return sn_file_replace_at(folder, KEYS, &text, err);
+}
+
+static struct sn_key *find_id(const struct sn_key_list *list, const char *id)
+{
+    for (size_t i = 0; i < list->count; i++) {
+        if (strcmp(list->keys[i].id, id) == 0)
+            return &list->keys[i];
+    }
+    return NULL;
 }
 
 static struct sn_key *find(const struct sn_key_list *list, const char *which)
 {
-    for (size_t i = 0; i < list->count; i++) {
-        if (strcmp(list->keys[i].id, which) == 0)
-            return &list->keys[i];
-    }
+    struct sn_key *found = find_id(list, which);
+    if (found)
+        return found;
     for (size_t i = 0; i < list->count; i++) {
         if (strcmp(list->keys[i].name, which) == 0)
             return &list->keys[i];
@@ -265,6 +250,10 @@ int sn_key_file_add(const char *folder, struct sn_key *key, char ret_token[SN_TO
     if (key->name[0] && !is_name(key->name))
         return sn_fail(err, SONDE_E_ARGUMENT, 0,
                        "a name of a key has up to %u letters, digits and . _ @ -", SN_KEY_NAME_MAX);
+    if (strcmp(key->name, SN_KEY_DEFAULT) == 0)
+        return sn_fail(err, SONDE_E_ARGUMENT, 0,
+                       "the name '" SN_KEY_DEFAULT "' is that of the controller's own key: choose "
+                       "another");
     int rc = lock_folder(folder, &lock, err);
     if (rc == SONDE_OK)
         rc = sn_key_file_read(folder, &list, err);
@@ -332,7 +321,7 @@ static int make_default(int folder, struct sn_key_list *list, struct sonde_error
     sn_buf_format(&text, "%s\n", token);
     rc = append(list, &key, err);
     if (rc == SONDE_OK)
-        rc = replace(folder, TOKEN, &text, err);
+        rc = sn_file_replace_at(folder, TOKEN, &text, err);
     return rc == SONDE_OK ? write_list(folder, list, err) : rc;
 }
 
@@ -347,7 +336,7 @@ int sn_key_file_default(const char *folder, struct sonde_error *err)
         rc = sn_key_file_read(folder, &list, err);
     if (rc != SONDE_OK)
         return rc;
-    const struct sn_key *key = find(&list, SN_KEY_DEFAULT);
+    const struct sn_key *key = find_id(&list, SN_KEY_DEFAULT); /* one of that name is a user's */
     if (is_token_of(lock, key))
         return SONDE_OK;
     if (key)

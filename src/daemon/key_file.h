@@ -22,6 +22,7 @@ struct sn_key {
     uint8_t hash[SN_HASH_SIZE];
     uint64_t created_s;
     uint64_t expires_s; /* 0: never */
+    uint64_t used_s; /* when it was shown last; 0: never, or not since the start; not in the file */
 };
 
 struct sn_key_list {

@@ -44,12 +44,31 @@ int sn_key_ring_new(const char *folder, struct sn_key_ring **ret_ring, struct so
     return SONDE_OK;
 }
 
+static struct sn_key *find_id(const struct sn_key_list *list, const char *id)
+{
+    for (size_t i = 0; i < list->count; i++) {
+        if (strcmp(list->keys[i].id, id) == 0)
+            return &list->keys[i];
+    }
+    return NULL;
+}
+
 /* Files are replaced, never written over: another number, or another time. */
 static bool is_same_file(const struct stat *a, const struct stat *b)
 {
     return a->st_ino == b->st_ino && a->st_dev == b->st_dev && a->st_size == b->st_size &&
            a->st_mtim.tv_sec == b->st_mtim.tv_sec && a->st_mtim.tv_nsec == b->st_mtim.tv_nsec &&
            a->st_ctim.tv_sec == b->st_ctim.tv_sec && a->st_ctim.tv_nsec == b->st_ctim.tv_nsec;
+}
+
+/* When they were used is known here only. */
+static void carry_over(const struct sn_key_list *from, struct sn_key_list *to)
+{
+    for (size_t i = 0; i < from->count; i++) {
+        struct sn_key *same = from->keys[i].used_s ? find_id(to, from->keys[i].id) : NULL;
+        if (same && sn_token_is_same(same->hash, from->keys[i].hash))
+            same->used_s = from->keys[i].used_s;
+    }
 }
 
 static void look_again(struct sn_key_ring *ring)
@@ -62,6 +81,7 @@ static void look_again(struct sn_key_ring *ring)
     struct sn_key_list list = {0};
     ring->problem = (struct sonde_error){0};
     (void)sn_key_file_read(ring->folder, &list, &ring->problem);
+    carry_over(&ring->list, &list);
     sn_key_list_done(&ring->list);
     ring->list = list;
     ring->seen = now;
@@ -72,7 +92,7 @@ const struct sn_key *sn_key_ring_find(struct sn_key_ring *ring, const char *toke
                                       const char **ret_why)
 {
     uint8_t hash[SN_HASH_SIZE];
-    const struct sn_key *found = NULL;
+    struct sn_key *found = NULL;
     uint64_t now_s = sn_clock_utc_ns() / SN_NS_PER_SECOND;
     look_again(ring);
     *ret_why = ring->problem.status ? ring->problem.text : "this key is not known";
@@ -86,17 +106,27 @@ const struct sn_key *sn_key_ring_find(struct sn_key_ring *ring, const char *toke
         *ret_why = "this key has expired";
         return NULL;
     }
+    if (found)
+        found->used_s = now_s;
     return found;
 }
 
-bool sn_key_ring_has(struct sn_key_ring *ring, const char *id)
+const struct sn_key *sn_key_ring_get(struct sn_key_ring *ring, const char *id)
 {
     uint64_t now_s = sn_clock_utc_ns() / SN_NS_PER_SECOND;
     look_again(ring);
-    for (size_t i = 0; i < ring->list.count; i++) {
-        const struct sn_key *key = &ring->list.keys[i];
-        if (strcmp(key->id, id) == 0)
-            return !key->expires_s || key->expires_s > now_s;
-    }
-    return false;
+    struct sn_key *key = find_id(&ring->list, id);
+    if (!key || (key->expires_s && key->expires_s <= now_s))
+        return NULL;
+    key->used_s = now_s;
+    return key;
+}
+
+size_t sn_key_ring_list(struct sn_key_ring *ring, const struct sn_key **ret_keys,
+                        const char **ret_problem)
+{
+    look_again(ring);
+    *ret_problem = ring->problem.status ? ring->problem.text : "";
+    *ret_keys = ring->list.keys;
+    return ring->list.count;
 }

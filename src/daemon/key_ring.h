@@ -19,7 +19,11 @@ void sn_key_ring_free(struct sn_key_ring *ring);
 const struct sn_key *sn_key_ring_find(struct sn_key_ring *ring, const char *token, size_t size,
                                       const char **ret_why);
 
-/* Whether the key of this id is there and good. */
-bool sn_key_ring_has(struct sn_key_ring *ring, const char *id);
+/* All of them, good or not; borrowed until the next call. *ret_problem: why none counts; "". */
+size_t sn_key_ring_list(struct sn_key_ring *ring, const struct sn_key **ret_keys,
+                        const char **ret_problem);
+
+/* The key of this id if it is there and good; else NULL. Dies with the next call. */
+const struct sn_key *sn_key_ring_get(struct sn_key_ring *ring, const char *id);
 
 #endif

@@ -65,6 +65,10 @@ static void put_schema(struct sn_json *json, const struct sn_parameter *paramete
     sn_json_object(json, "schema");
     if (parameter->kind == SN_PARAMETER_NUMBER) {
         put_number_schema(json, parameter);
+    } else if (parameter->kind == SN_PARAMETER_SECONDS) {
+        sn_json_text(json, "type", "number");
+        sn_json_i64(json, "minimum", parameter->min);
+        sn_json_i64(json, "maximum", parameter->max);
     } else if (parameter->kind == SN_PARAMETER_WORDS) {
         put_words_schema(json, parameter);
     } else if (parameter->kind == SN_PARAMETER_FLAG) {
@@ -120,12 +124,13 @@ static void put_reference(struct sn_json *json, const char *schema)
 
 static void put_body(struct sn_json *json, const struct sn_route *route)
 {
-    if (!route->body_schema)
+    if (!route->body_schema && !route->takes_file)
         return;
     sn_json_object(json, "requestBody");
     sn_json_object(json, "content");
-    sn_json_object(json, "application/json");
-    put_reference(json, route->body_schema);
+    sn_json_object(json, route->takes_file ? "application/octet-stream" : "application/json");
+    if (route->body_schema)
+        put_reference(json, route->body_schema);
     sn_json_close(json);
     sn_json_close(json);
     sn_json_close(json);

@@ -21,10 +21,10 @@
 #include "daemon/store_desk.h"
 #include "daemon/workers.h"
 
-#define ENDED_MAX      200u  /* of those that are no recordings */
-#define RECORDINGS_MAX 1000u /* in the table, whatever their state */
+#define ENDED_MAX 200u /* of those that are no recordings */
 /* A runtime has 64 sessions for everybody who wants one. */
 #define RECORDINGS_MAX_OF_ONE 8u
+#define LIVE_MAX              16u /* that run: one a process, beside recordings */
 #define STOP_PATIENCE_NS      (60 * (uint64_t)SN_NS_PER_SECOND)
 
 const char *sn_operation_state_name(enum sn_operation_state state)
@@ -59,6 +59,15 @@ struct sn_operation *sn_operation_find(struct sn_daemon *daemon, const char *id)
     while (operation && strcmp(operation->id, id) != 0)
         operation = operation->next;
     return operation;
+}
+
+struct sn_operation *sn_operation_live(struct sn_daemon *daemon, uint32_t pid, const char *uid)
+{
+    struct sn_operation *one = daemon->operations->first;
+    while (one && !(one->is_live && one->pid == pid && strcmp(one->process_uid, uid) == 0 &&
+                    sn_operation_is_enabled(one) && !one->is_cancelled))
+        one = one->next;
+    return one;
 }
 
 bool sn_operation_has_egress(const struct sn_daemon *daemon, const char *name)
@@ -207,6 +216,7 @@ static int make(struct sn_daemon *daemon, const struct sn_operation_request *req
         SN_NS_PER_SECOND;
     operation->created_utc_ns = sn_clock_utc_ns();
     operation->is_recording = request->is_recording;
+    operation->is_live = request->is_live;
     operation->content_type =
         request->content_type ? request->content_type : request->kind->content_type;
     name_file(operation, request);
@@ -230,7 +240,8 @@ static size_t count_active(const struct sn_operations *operations,
     size_t count = 0;
     for (const struct sn_operation *one = operations->first; one; one = one->next)
         count += sn_operation_is_active(one) && one->is_recording == is_recording &&
-                 strcmp(one->kind->name, kind->name) == 0 && (!pid || one->pid == pid);
+                 !one->is_live && strcmp(one->kind->name, kind->name) == 0 &&
+                 (!pid || one->pid == pid);
     return count;
 }
 
@@ -253,14 +264,31 @@ static int check_limit(const struct sn_operations *operations, const struct sn_o
     return SONDE_OK;
 }
 
+/* Beside this one; NULL. One that ended is there until its lease is over, and its file with it. */
+static int check_live(const struct sn_operations *operations, const struct sn_operation *but,
+                      struct sonde_error *err)
+{
+    size_t count = 0;
+    if (operations->is_ending)
+        return sn_fail(err, SONDE_E_BUSY, 0, "the controller is ending");
+    for (const struct sn_operation *one = operations->first; one; one = one->next)
+        count += one->is_live && one != but;
+    if (count >= LIVE_MAX)
+        return sn_fail(err, SONDE_E_LIMIT, 0,
+                       "%u processes are watched live, which is as many as may: leave one, and try "
+                       "again in half a minute",
+                       LIVE_MAX);
+    return SONDE_OK;
+}
+
 static int check_recordings(const struct sn_operations *operations, struct sonde_error *err)
 {
     size_t count = 0;
     for (const struct sn_operation *one = operations->first; one; one = one->next)
-        count += one->is_recording;
-    if (count >= RECORDINGS_MAX)
+        count += one->is_recording && !one->is_live;
+    if (count >= SN_RECORDINGS_MAX)
         return sn_fail(err, SONDE_E_LIMIT, 0, "there are %u recordings: delete some",
-                       RECORDINGS_MAX);
+                       SN_RECORDINGS_MAX);
     return SONDE_OK;
 }
 
@@ -305,8 +333,9 @@ int sn_operation_enable(struct sn_operation *operation, struct sonde_error *err)
     if (operation->state != SN_OPERATION_CONFIGURED)
         return sn_fail(err, SONDE_E_ARGUMENT, 0, "it is %s: only what never ran can be enabled",
                        sn_operation_state_name(operation->state));
-    int rc = check_limit(operation->daemon->operations, operation->kind, operation->is_recording,
-                         operation->pid, err);
+    int rc = operation->is_live ? check_live(operation->daemon->operations, operation, err)
+                                : check_limit(operation->daemon->operations, operation->kind,
+                                              operation->is_recording, operation->pid, err);
     if (rc != SONDE_OK)
         return rc;
     operation->state = SN_OPERATION_STARTING;
@@ -329,9 +358,11 @@ int sn_operation_new(struct sn_daemon *daemon, const struct sn_operation_request
             ? sn_fail(err, SONDE_E_ARGUMENT, 0, "there is no egress provider '%.64s'",
                       request->egress)
             : sn_operation_table_ride(operations, err);
-    if (rc == SONDE_OK && request->is_recording)
+    if (rc == SONDE_OK && request->is_recording && !request->is_live)
         rc = check_recordings(operations, err);
-    if (rc == SONDE_OK && !request->is_disabled)
+    if (rc == SONDE_OK && request->is_live)
+        rc = check_live(operations, NULL, err);
+    else if (rc == SONDE_OK && !request->is_disabled)
         rc = check_limit(operations, request->kind, request->is_recording, request->pid, err);
     if (rc == SONDE_OK)
         rc = make(daemon, request, &operation, err);
@@ -365,8 +396,30 @@ void sn_operation_stop(struct sn_operation *operation)
 
 void sn_operation_renew(struct sn_operation *operation)
 {
-    if (operation->lease_ns && sn_operation_is_active(operation))
+    bool is_there =
+        operation->is_live ? !operation->is_cancelled : sn_operation_is_active(operation);
+    if (operation->lease_ns && is_there)
         operation->lease_end_ns = sn_clock_deadline(operation->lease_ns);
+}
+
+int sn_operation_keep(struct sn_operation *operation, struct sonde_error *err)
+{
+    if (operation->is_cancelled || operation->is_going)
+        return sn_fail(err, SONDE_E_GONE, 0, "it is being deleted: nobody had asked for it");
+    if (!operation->is_live)
+        return SONDE_OK;
+    int rc = check_recordings(operation->daemon->operations, err);
+    if (rc == SONDE_OK && sn_operation_is_active(operation)) /* it is none of those counted yet */
+        rc = check_limit(operation->daemon->operations, operation->kind, true, operation->pid, err);
+    if (rc != SONDE_OK)
+        return rc;
+    operation->is_live = false;
+    operation->lease_ns = 0;
+    operation->lease_end_ns = UINT64_MAX;
+    (void)json_object_del(operation->settings, "live");
+    (void)json_object_del(operation->settings, "leaseSeconds");
+    told(operation);
+    return SONDE_OK;
 }
 
 void sn_operation_cut(struct sn_operation *operation, const char *cause)
@@ -437,6 +490,8 @@ static void settle(struct sn_operation *operation, enum sn_operation_state state
     operation->state = state;
     operation->is_saving = false;
     operation->deadline_ns = UINT64_MAX;
+    if (operation->is_live && operation->is_cancelled)
+        operation->lease_end_ns = 0; /* the table deletes it in its next turn */
     operation->ended_utc_ns = sn_clock_utc_ns();
     bool is_good = state == SN_OPERATION_SUCCEEDED;
     if (operation->artefact)

@@ -50,6 +50,8 @@ struct sn_operation_kind {
     void (*free)(struct sn_operation *operation); /* its `user` */
 };
 
+#define SN_RECORDINGS_MAX 1000u /* in the table, whatever their state */
+
 struct sn_operation {
     const struct sn_operation_kind *kind;
     char id[37]; /* a GUID in small letters */
@@ -73,11 +75,14 @@ struct sn_operation {
     char location[512];           /* where its provider put it; "" */
     const char *content_type;     /* static text: the kind's, or the request's */
     bool is_recording;
+    bool is_live;          /* a recording that goes with its lease, file and all */
     char *summary;         /* owns: progress of one of an earlier life, as JSON; NULL */
     uint64_t deadline_ns;  /* CLOCK_MONOTONIC: is stopped then; UINT64_MAX */
     uint64_t lease_ns;     /* stops unless somebody asks for it this often; 0: need not be */
     uint64_t lease_end_ns; /* CLOCK_MONOTONIC; UINT64_MAX */
-    void *user;            /* of its kind */
+    uint64_t names_ns;     /* CLOCK_MONOTONIC: recording_names.h; 0: never */
+    bool is_naming;
+    void *user; /* of its kind */
     struct sn_operation *next;
 
     /* Inside. */
@@ -91,6 +96,9 @@ struct sn_operation {
 };
 
 struct sn_operation_request {
+    /* In the roads seat, the process being known: true when the call has its answer already, and
+     * nothing is to be made; may be NULL. */
+    bool (*join)(struct sn_rest_call *call, const struct sn_operation_request *request);
     const struct sn_operation_kind *kind;
     uint32_t pid;
     const char *process_name; /* NULL: not known */
@@ -105,6 +113,7 @@ struct sn_operation_request {
     uint64_t duration_ns;
     bool is_disabled;  /* configure only */
     bool is_recording; /* kept, and listed among recordings */
+    bool is_live;      /* ... unless its lease ends; one a process */
 };
 
 /* Before the roads thread runs, behind topics: what an earlier life left in the spool goes. */
@@ -139,8 +148,12 @@ void sn_operation_cancel(struct sn_operation *operation);
  * has failed. */
 void sn_operation_cut(struct sn_operation *operation, const char *cause);
 void sn_operation_doom(struct sn_operation *operation, const char *cause);
-/* Somebody has asked for it: its lease begins again. */
+/* Somebody has asked for it: its lease begins again. One that is live has it beyond its end. */
 void sn_operation_renew(struct sn_operation *operation);
+/* The live one of a process that nobody has stopped; NULL. */
+struct sn_operation *sn_operation_live(struct sn_daemon *daemon, uint32_t pid, const char *uid);
+/* A live one becomes one like all others. SONDE_E_GONE: it is too late. */
+int sn_operation_keep(struct sn_operation *operation, struct sonde_error *err);
 int sn_operation_delete(struct sn_operation *operation,
                         struct sonde_error *err); /* its file too; SONDE_E_BUSY while it runs */
 

@@ -116,6 +116,8 @@ static void begin(struct sn_rest_call *call)
     struct ask *ask = call->user;
     struct sonde_error err = {0};
     struct sn_operation *operation = NULL;
+    if (!call->is_gone && ask->request.join && ask->request.join(call, &ask->request))
+        return;
     if (call->is_gone ||
         sn_operation_new(call->daemon, &ask->request, &operation, &err) != SONDE_OK) {
         refuse(call, &err);

@@ -11,6 +11,9 @@ extern const struct sn_operation_kind sn_trace_operation;
  * pids [..], names [..], tracepoints [..], and the events of trace_settings.h. */
 extern const struct sn_operation_kind sn_record_operation;
 
+/* A file from elsewhere, a recording that has ended: upload.h. */
+extern const struct sn_operation_kind sn_upload_operation;
+
 /* A core dump of one process: type "Full", "Heap", "Mini" or "Triage". */
 extern const struct sn_operation_kind sn_dump_operation;
 

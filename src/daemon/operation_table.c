@@ -1,5 +1,6 @@
 #include "daemon/operation_table.h"
 
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/eventfd.h>
@@ -12,11 +13,12 @@
 #include "daemon/artefact.h"
 #include "daemon/daemon.h"
 #include "daemon/egress.h"
-#include "daemon/profile_resource.h"
+#include "daemon/recording_reading.h"
 #include "daemon/recording_store.h"
 #include "daemon/recordings.h"
 #include "daemon/roads.h"
 #include "daemon/spool.h"
+#include "daemon/store_desk.h"
 #include "daemon/topic.h"
 
 #define QUOTA_STANDARD  (2ull << 30) /* as the store has it */
@@ -77,7 +79,7 @@ void sn_operations_free(struct sn_operations *operations)
         operations->first = operation->next;
         sn_operation_free(operation);
     }
-    sn_profile_resource_done(operations);
+    sn_readings_done(operations);
     if (operations->topic)
         sn_topic_close(operations->topic);
     sn_close(operations->idle_fd);
@@ -116,8 +118,8 @@ static int rider_wait_ms(void *user)
         if (one->lease_end_ns < next_ns)
             next_ns = one->lease_end_ns;
     }
-    uint64_t graph_ns = sn_profile_resource_next_ns(operations);
-    next_ns = graph_ns < next_ns ? graph_ns : next_ns;
+    uint64_t reading_ns = sn_readings_next_ns(operations);
+    next_ns = reading_ns < next_ns ? reading_ns : next_ns;
     return sn_clock_poll_ms(next_ns);
 }
 
@@ -125,12 +127,24 @@ static int rider_wait_ms(void *user)
 
 uint64_t sn_operation_quota(const struct sn_daemon *daemon)
 {
+    struct sn_store_numbers numbers;
+    (void)sn_store_desk_numbers(daemon->store, &numbers); /* limits change while it runs */
+    if (numbers.bytes_max)
+        return numbers.bytes_max;
     return daemon->options->store_bytes_max ? daemon->options->store_bytes_max : QUOTA_STANDARD;
 }
 
 static uint64_t held_by(const struct sn_operation *operation)
 {
     return operation->artefact ? sn_artefact_held(operation->artefact) : 0;
+}
+
+/* What is live goes before what was meant to be kept. */
+static bool is_larger(const struct sn_operation *one, const struct sn_operation *other)
+{
+    if (!other || one->is_live != other->is_live)
+        return !other || one->is_live;
+    return held_by(one) > held_by(other);
 }
 
 /* Of those that run, recordings or not, the one that holds most; and what they hold together. */
@@ -143,7 +157,7 @@ static struct sn_operation *find_largest(struct sn_operations *operations, bool 
         if (one->is_recording != is_recording || one->cause || !sn_operation_is_active(one))
             continue;
         *ret_sum += held_by(one);
-        if (!largest || held_by(one) > held_by(largest))
+        if (is_larger(one, largest))
             largest = one;
     }
     return largest;
@@ -179,6 +193,21 @@ static void overdue(struct sn_operation *operation, uint64_t now)
     }
 }
 
+/* Nobody has asked for it any more. One that is live goes; its file with it when it has ended. */
+static void lease_over(struct sn_operation *operation)
+{
+    struct sonde_error err = {0};
+    if (operation->is_live && !sn_operation_is_active(operation)) {
+        (void)sn_operation_delete(operation, &err);
+        return;
+    }
+    operation->lease_end_ns = UINT64_MAX;
+    if (operation->is_live)
+        sn_operation_cancel(operation);
+    else
+        sn_operation_cut(operation, "nobody asked for it any more: its lease ended");
+}
+
 static void say_ended(struct sn_operations *operations)
 {
     void (*ended)(void *user) = SN_TAKE(operations->ended);
@@ -191,23 +220,24 @@ static void rider_turn(void *user)
 {
     struct sn_operations *operations = user;
     uint64_t now = sn_clock_monotonic_ns();
+    unsigned kept_count = 0;
     struct sn_operation *next;
     for (struct sn_operation *one = operations->first; one; one = next) {
         next = one->next;
+        kept_count += one->is_recording && !one->is_live;
         if (one->deadline_ns <= now)
             overdue(one, now);
-        if (one->lease_end_ns <= now) {
-            one->lease_end_ns = UINT64_MAX;
-            sn_operation_cut(one, "nobody asked for it any more: its lease ended");
-        }
+        if (one->lease_end_ns <= now)
+            lease_over(one);
     }
+    atomic_store(&operations->kept_count, kept_count);
     if (is_quiet(operations)) {
         operations->look_ns = UINT64_MAX;
     } else if (operations->look_ns <= now || operations->look_ns == UINT64_MAX) {
         mind_room(operations);
         operations->look_ns = now + LOOK_EVERY_NS;
     }
-    sn_profile_resource_turn(operations, now);
+    sn_readings_turn(operations, now);
     if (operations->tell_ns <= now)
         operations->tell_ns = sn_recordings_tell(operations->daemon);
     if (operations->end_ns <= now)
@@ -245,7 +275,9 @@ void sn_operations_end(struct sn_daemon *daemon, void (*ended)(void *user), void
     operations->end_ns = sn_clock_deadline(END_PATIENCE_NS);
     for (struct sn_operation *one = operations->first; one; one = next) {
         next = one->next;
-        if (one->egress[0])
+        if (one->is_live)
+            lease_over(one);
+        else if (one->egress[0])
             sn_operation_cancel(one);
         else
             sn_operation_stop(one); /* who reads it gets a file that is whole */

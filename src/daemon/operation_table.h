@@ -7,7 +7,7 @@
 
 #include "daemon/operation.h"
 
-struct sn_profile_graph;
+struct sn_reading;
 struct sn_topic;
 
 struct sn_operations {
@@ -22,9 +22,13 @@ struct sn_operations {
     uint64_t look_ns; /* when to look again at how much there is on the disk */
     void (*ended)(void *user);
     void *user;
-    struct sn_topic *topic;          /* holds: recordings */
-    struct sn_profile_graph *graphs; /* owns: profile_resource.h */
-    _Atomic unsigned spool_count;    /* files in the spool that were converted for readers */
+    struct sn_topic *topic;        /* holds: recordings */
+    struct sn_reading *readings;   /* owns: recording_reading.h */
+    unsigned reading_count;        /* of them, those a worker reads */
+    _Atomic unsigned spool_count;  /* files in the spool that were converted for readers */
+    _Atomic unsigned upload_count; /* files that are on their way to us */
+    _Atomic uint64_t upload_bytes; /* of those, what was promised room and is not written */
+    _Atomic unsigned kept_count;   /* recordings, but live ones, a moment ago */
 };
 
 /* Gets it turned by the roads thread, the first time. */

@@ -23,6 +23,7 @@ static const struct {
     {413, "Content Too Large"},
     {415, "Unsupported Media Type"},
     {421, "Misdirected Request"},
+    {422, "Unprocessable Content"},
     {429, "Too Many Requests"},
     {431, "Request Header Fields Too Large"},
     {500, "Internal Server Error"},

@@ -207,6 +207,13 @@ bool sn_query_time(const char *text, uint64_t *ret_utc_ns)
     return true;
 }
 
+static bool is_seconds(const struct sn_parameter *parameter, const char *text)
+{
+    double seconds;
+    return sn_text_to_real(text, strlen(text), &seconds) && seconds >= (double)parameter->min &&
+           seconds <= (double)parameter->max;
+}
+
 static bool is_fit(const struct sn_route *route, const struct sn_parameter *parameter,
                    const char *text)
 {
@@ -220,6 +227,7 @@ static bool is_fit(const struct sn_route *route, const struct sn_parameter *para
     case SN_PARAMETER_WORD: return is_word(parameter->words, text, strlen(text), any_case);
     case SN_PARAMETER_WORDS: return are_words(parameter->words, text, any_case);
     case SN_PARAMETER_TIME: return sn_query_time(text, &unused);
+    case SN_PARAMETER_SECONDS: return is_seconds(parameter, text);
     }
     return false;
 }
@@ -278,6 +286,10 @@ static void describe(const struct sn_parameter *parameter, char *to, size_t size
         (void)snprintf(
             to, size,
             "a time, such as 2026-01-31T12:00:00Z, seconds since 1970, or -5m for so long ago");
+        break;
+    case SN_PARAMETER_SECONDS:
+        (void)snprintf(to, size, "a number of seconds from %lld to %lld", (long long)parameter->min,
+                       (long long)parameter->max);
         break;
     case SN_PARAMETER_TEXT: (void)snprintf(to, size, "text"); break;
     }

@@ -12,6 +12,12 @@
 #define NAME_TEXT_MAX  80u
 #define KNOWN_TEXT_MAX 480u
 
+/* Of live recordings: they are looked at, and begun anew when they have become long. */
+#define LIVE_PROFILE       "live"
+#define LIVE_SECONDS       600
+#define LIVE_BYTES_MAX     (256 << 20)
+#define LIVE_LEASE_SECONDS 30
+
 enum shape {
     TEXT,
     FLAG,
@@ -41,6 +47,7 @@ static const struct member members[] = {
     {"kind", TEXT, OF_BOTH, 1, 16},
     {"name", TEXT, OF_BOTH, 1, NAME_TEXT_MAX},
     {"enabled", FLAG, OF_BOTH, 0, 0},
+    {"live", FLAG, OF_TRACE, 0, 0},
     {"process", PROCESS, OF_BOTH, 0, 0},
     {"pid", WHOLE, OF_BOTH, 1, INT32_MAX}, /* short for "process": {"pid": ...} */
     {"durationSeconds", NUMBER, OF_BOTH, 0.001, SN_RECORDING_DURATION_MAX},
@@ -261,6 +268,31 @@ static bool read_target(struct sn_rest_call *call, unsigned kind,
     return false;
 }
 
+/* What is live is the same for all who look: what they may say is of which process, and no more. */
+static bool fill_live(struct sn_rest_call *call)
+{
+    static const char *const allowed[] = {"kind", "live", "name", "pid", "process"};
+    size_t count = sizeof(allowed) / sizeof(*allowed);
+    for (void *at = json_object_iter(call->body); at; at = json_object_iter_next(call->body, at)) {
+        char shown[64];
+        size_t i = 0;
+        while (i < count && strcmp(allowed[i], json_object_iter_key(at)) != 0)
+            i++;
+        if (i < count)
+            continue;
+        (void)snprintf(shown, sizeof(shown), "%.60s", json_object_iter_key(at));
+        sn_rest_invalid(call, shown, "cannot be chosen for a live recording");
+        return false;
+    }
+    if (json_object_set_new(call->body, "profile", json_string(LIVE_PROFILE)) == 0 &&
+        json_object_set_new(call->body, "durationSeconds", json_integer(LIVE_SECONDS)) == 0 &&
+        json_object_set_new(call->body, "maxBytes", json_integer(LIVE_BYTES_MAX)) == 0 &&
+        json_object_set_new(call->body, "leaseSeconds", json_integer(LIVE_LEASE_SECONDS)) == 0)
+        return true;
+    sn_rest_problem(call, 503, "no memory");
+    return false;
+}
+
 bool sn_recording_body_read(struct sn_rest_call *call, struct sn_recording_body *ret_body)
 {
     unsigned kind;
@@ -271,7 +303,8 @@ bool sn_recording_body_read(struct sn_rest_call *call, struct sn_recording_body 
         if (!check_member(call, json_object_iter_key(at), json_object_iter_value(at), kind))
             return false;
     }
-    if (!read_target(call, kind, ret_body))
+    bool is_live = json_is_true(json_object_get(call->body, "live"));
+    if (!read_target(call, kind, ret_body) || (is_live && !fill_live(call)))
         return false;
     const json_t *duration = json_object_get(call->body, "durationSeconds");
     ret_body->request = (struct sn_operation_request){
@@ -283,24 +316,30 @@ bool sn_recording_body_read(struct sn_rest_call *call, struct sn_recording_body 
         .duration_ns = duration ? (uint64_t)(json_number_value(duration) * 1e9) : UINT64_MAX,
         .is_disabled = json_is_false(json_object_get(call->body, "enabled")),
         .is_recording = true,
+        .is_live = is_live,
     };
     (void)json_object_del(call->body, "enabled"); /* the recording says it, and it changes */
     return true;
 }
 
-bool sn_recording_body_enabled(struct sn_rest_call *call, bool *ret_enabled)
+bool sn_recording_body_change(struct sn_rest_call *call, enum sn_recording_change *ret_change)
 {
-    const json_t *value = json_object_get(call->body, "enabled");
+    const json_t *enabled = json_object_get(call->body, "enabled");
+    const json_t *live = json_object_get(call->body, "live");
+    const json_t *value = enabled ? enabled : live;
     if (!is_object(call))
         return false;
-    if (json_object_size(call->body) != 1 || !value) {
-        sn_rest_invalid(call, "enabled", "is the one member that can be changed");
-        return false;
+    if (json_object_size(call->body) != 1 || !value)
+        sn_rest_invalid(call, "enabled", "is what can be changed, or live; one of them at a time");
+    else if (!json_is_boolean(value))
+        sn_rest_invalid(call, enabled ? "enabled" : "live", "must be true or false");
+    else if (!enabled && json_is_true(live))
+        sn_rest_invalid(call, "live", "can be changed to false only, which keeps the recording");
+    else {
+        *ret_change = !enabled                ? SN_RECORDING_KEEP
+                      : json_is_true(enabled) ? SN_RECORDING_ENABLE
+                                              : SN_RECORDING_DISABLE;
+        return true;
     }
-    if (!json_is_boolean(value)) {
-        sn_rest_invalid(call, "enabled", "must be true or false");
-        return false;
-    }
-    *ret_enabled = json_is_true(value);
-    return true;
+    return false;
 }

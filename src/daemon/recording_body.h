@@ -22,6 +22,11 @@ struct sn_recording_body {
 bool sn_recording_body_read(struct sn_rest_call *call, struct sn_recording_body *ret_body);
 
 /* The only member of a change; false: as above. */
-bool sn_recording_body_enabled(struct sn_rest_call *call, bool *ret_enabled);
+enum sn_recording_change {
+    SN_RECORDING_ENABLE,
+    SN_RECORDING_DISABLE,
+    SN_RECORDING_KEEP, /* "live": false */
+};
+bool sn_recording_body_change(struct sn_rest_call *call, enum sn_recording_change *ret_change);
 
 #endif

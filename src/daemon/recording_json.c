@@ -71,6 +71,7 @@ void sn_recording_json_write(struct sn_json *json, struct sn_operation *operatio
     sn_json_text(json, "name", operation->tags);
     sn_json_text(json, "state", sn_operation_state_name(operation->state));
     sn_json_bool(json, "enabled", sn_operation_is_enabled(operation));
+    sn_json_bool(json, "live", operation->is_live);
     sn_json_text(json, "message", operation->message);
     write_process(json, operation);
     sn_json_text(json, "owner", operation->owner);

@@ -3,17 +3,22 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/clock.h"
 #include "base/own.h"
 #include "daemon/artefact.h"
 #include "daemon/daemon.h"
 #include "daemon/operation.h"
+#include "daemon/operation_kinds.h"
 #include "daemon/recording_store.h"
 #include "daemon/store_desk.h"
+#include "daemon/upload.h"
 #include "daemon/workers.h"
 #include "sonde/profile.h"
 
 /* Of frames and of nodes: what is beyond is in the file. */
 #define ROWS_MAX 200000u
+/* A file from elsewhere that took longer to read is not read twice more for this. */
+#define TOOK_MAX_NS (20 * (uint64_t)SN_NS_PER_SECOND)
 
 struct reading {
     struct sn_daemon *daemon;
@@ -112,6 +117,10 @@ static void start(const struct sn_operation *operation, int view)
 void sn_recording_store_profile(const struct sn_operation *operation)
 {
     static const int views[] = {SONDE_VIEW_CPU, SONDE_VIEW_ALLOCATION};
+    const struct sn_upload_facts *facts =
+        operation->kind == &sn_upload_operation ? operation->user : NULL;
+    if (facts && facts->took_ns > TOOK_MAX_NS)
+        return;
     for (size_t i = 0; operation->daemon->store && i < sizeof(views) / sizeof(*views); i++)
         start(operation, views[i]);
 }

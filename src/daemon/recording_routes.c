@@ -16,6 +16,16 @@
         .name = "process", .kind = SN_PARAMETER_TEXT,                            \
         .summary = "of a recording of the machine: a pid, or a pattern of names" \
     }
+#define PART_SECONDS_MAX 1000000
+#define PART                                                                                    \
+    {.name = "from",                                                                            \
+     .kind = SN_PARAMETER_SECONDS,                                                              \
+     .summary = "only what happens from then on, seconds after its beginning",                  \
+     .max = PART_SECONDS_MAX},                                                                  \
+    {                                                                                           \
+        .name = "to", .kind = SN_PARAMETER_SECONDS, .summary = "only what happens before then", \
+        .max = PART_SECONDS_MAX                                                                 \
+    }
 #define NOT_FOUND                                                                \
     {                                                                            \
         404, "application/problem+json", "Problem", "there is no such recording" \
@@ -40,6 +50,7 @@ static const struct sn_parameter download_parameters[] = {
      .summary = "what a profile counts; CPU time, else wall time",
      .words = VIEWS},
     PROCESS,
+    PART,
     {.name = NULL},
 };
 
@@ -47,6 +58,7 @@ static const struct sn_parameter report_parameters[] = {
     ID,
     {.name = "sections", .kind = SN_PARAMETER_TEXT, .summary = "cpu,gc,...: those only"},
     PROCESS,
+    PART,
     {.name = NULL},
 };
 
@@ -64,10 +76,40 @@ static const struct sn_parameter profile_parameters[] = {
      .min = 0,
      .max = INT64_MAX},
     PROCESS,
+    PART,
+    {.name = "nodes",
+     .kind = SN_PARAMETER_NUMBER,
+     .summary = "how many nodes at most: the largest",
+     .standard = "20000",
+     .min = 2,
+     .max = 1000000},
+    {.name = "lines",
+     .kind = SN_PARAMETER_FLAG,
+     .summary = "methods by source line, where their PDBs are at hand",
+     .standard = "false"},
+    {.name = NULL},
+};
+
+static const struct sn_parameter upload_parameters[] = {
+    {.name = "name", .kind = SN_PARAMETER_TEXT, .summary = "what the file is called"},
+    {.name = NULL},
+};
+
+static const struct sn_parameter timeline_parameters[] = {
+    ID,
+    PROCESS,
+    {.name = "buckets",
+     .kind = SN_PARAMETER_NUMBER,
+     .summary = "how many parts the time is cut into",
+     .standard = "600",
+     .min = 10,
+     .max = 4000},
+    PART,
     {.name = NULL},
 };
 
 static const struct sn_response post_responses[] = {
+    {200, "application/json", "Recording", "the live recording of this process that runs already"},
     {201, "application/json", "Recording",
      "it is configured, and starts unless it was told not to"},
     INVALID,
@@ -88,11 +130,12 @@ static const struct sn_response one_responses[] = {
 };
 
 static const struct sn_response patch_responses[] = {
-    {200, "application/json", "Recording", "it starts, or stops"},
+    {200, "application/json", "Recording", "it starts, stops, or is kept"},
     INVALID,
     NOT_FOUND,
     {409, "application/problem+json", "Problem",
-     "it has ended: it cannot start again; or its pid is another process now"},
+     "it has ended: it cannot start again; its pid is another process now; or it is being "
+     "deleted"},
     {429, "application/problem+json", "Problem", "as many run as may"},
     {.status = 0},
 };
@@ -127,6 +170,24 @@ static const struct sn_response profile_responses[] = {
     NOT_FOUND,
     {409, "application/problem+json", "Problem", "it has no data, or not yet"},
     {429, "application/problem+json", "Problem", "too many are being read"},
+    {.status = 0},
+};
+
+static const struct sn_response timeline_responses[] = {
+    {200, "application/json", "Timeline", "what happened when, so far if it runs"},
+    NOT_FOUND,
+    {409, "application/problem+json", "Problem", "it has no data, or not yet"},
+    {429, "application/problem+json", "Problem", "too many are being read"},
+    {.status = 0},
+};
+
+static const struct sn_response upload_responses[] = {
+    {201, "application/json", "Recording", "it is a recording now, one that has ended"},
+    {413, "application/problem+json", "Problem", "there is no room for it: how much there is"},
+    {415, "application/problem+json", "Problem", "the body is not the file itself"},
+    {422, "application/problem+json", "Problem", "the file cannot be read, and why; it is gone"},
+    {429, "application/problem+json", "Problem", "too many are being sent"},
+    {507, "application/problem+json", "Problem", "the disk is full"},
     {.status = 0},
 };
 
@@ -169,7 +230,7 @@ const struct sn_route sn_recording_routes[] = {
      .parameters = id_only,
      .body_schema = "RecordingChange",
      .responses = patch_responses,
-     .summary = "starts or stops it",
+     .summary = "starts or stops it; keeps a live one",
      .handle = sn_recordings_patch},
     {.method = "DELETE",
      .path = RECORDING,
@@ -197,7 +258,7 @@ const struct sn_route sn_recording_routes[] = {
      .parameters = report_parameters,
      .responses = report_responses,
      .summary = "what it says, by topic",
-     .handle = sn_download_report},
+     .handle = sn_report_resource_get},
     {.method = "GET",
      .path = RECORDING "/profile",
      .resource = "recordings",
@@ -207,5 +268,24 @@ const struct sn_route sn_recording_routes[] = {
      .responses = profile_responses,
      .summary = "a flame graph of it, also while it runs",
      .handle = sn_profile_resource_get},
+    {.method = "GET",
+     .path = RECORDING "/timeline",
+     .resource = "recordings",
+     .scope = SN_SCOPE_READ,
+     .seat = SN_SEAT_ROADS,
+     .parameters = timeline_parameters,
+     .responses = timeline_responses,
+     .summary = "threads, collections, requests and exceptions over time",
+     .handle = sn_timeline_resource_get},
+    {.method = "POST",
+     .path = "/api/v1/recordings/upload",
+     .resource = "recordings",
+     .scope = SN_SCOPE_CONTROL,
+     .seat = SN_SEAT_HTTP,
+     .parameters = upload_parameters,
+     .takes_file = true,
+     .responses = upload_responses,
+     .summary = "a trace or recording from elsewhere, the file as the body",
+     .handle = sn_upload_post},
     {.method = NULL},
 };

@@ -15,7 +15,9 @@ void sn_recordings_get(struct sn_rest_call *call);
 void sn_recordings_patch(struct sn_rest_call *call);
 void sn_recordings_delete(struct sn_rest_call *call);
 void sn_download_get(struct sn_rest_call *call);
-void sn_download_report(struct sn_rest_call *call);
+void sn_report_resource_get(struct sn_rest_call *call);
 void sn_profile_resource_get(struct sn_rest_call *call);
+void sn_timeline_resource_get(struct sn_rest_call *call);
+void sn_upload_post(struct sn_rest_call *call); /* in the HTTP seat */
 
 #endif

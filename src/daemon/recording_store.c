@@ -154,6 +154,8 @@ static const struct sn_operation_kind *kind_of(const char *name)
 {
     if (strcmp(name, sn_trace_operation.name) == 0)
         return &sn_trace_operation;
+    if (strcmp(name, sn_upload_operation.name) == 0)
+        return &sn_upload_operation;
     return strcmp(name, sn_record_operation.name) == 0 ? &sn_record_operation : NULL;
 }
 
@@ -218,6 +220,13 @@ static void fill(struct sn_operation *operation, const struct sn_store_recording
     fill_summary(operation, from);
 }
 
+static void forget(struct sn_operation *operation)
+{
+    sn_recording_store_delete(operation);
+    sn_artefact_drop(operation->artefact);
+    sn_operation_free(operation);
+}
+
 static struct sn_operation *remake(struct sn_daemon *daemon, const struct sn_store_recording *from)
 {
     char path[4096];
@@ -234,6 +243,10 @@ static struct sn_operation *remake(struct sn_daemon *daemon, const struct sn_sto
     if (size < 0 || (size_t)size >= sizeof(path) ||
         sn_artefact_new(path, true, &operation->artefact, &err) != SONDE_OK) {
         sn_operation_free(operation);
+        return NULL;
+    }
+    if (json_is_true(json_object_get(operation->settings, "live"))) {
+        forget(operation); /* nobody looks at it any more */
         return NULL;
     }
     if (operation->state != SN_OPERATION_CONFIGURED)

@@ -12,6 +12,7 @@
 #include "daemon/operation_table.h"
 #include "daemon/recording_body.h"
 #include "daemon/recording_json.h"
+#include "daemon/recording_reading.h"
 #include "daemon/recording_routes.h"
 #include "daemon/recording_store.h"
 #include "daemon/rest_call.h"
@@ -72,13 +73,14 @@ void sn_recordings_changed(struct sn_operation *operation)
 {
     operation->daemon->operations->tell_ns = 0;
     sn_recording_store_put(operation);
-    if (operation->state == SN_OPERATION_SUCCEEDED)
+    if (operation->state == SN_OPERATION_SUCCEEDED && !operation->is_live)
         sn_recording_store_profile(operation);
 }
 
 void sn_recordings_gone(struct sn_operation *operation)
 {
     operation->daemon->operations->tell_ns = 0;
+    sn_readings_forget(operation->daemon->operations, operation->id);
     sn_recording_store_delete(operation);
 }
 
@@ -117,8 +119,7 @@ static void show(struct sn_rest_call *call, struct sn_operation *operation)
 
 /* --- answered when it is kept --- */
 
-/* Asked before anything is changed: whoever is let in here is not refused later. */
-static bool is_let_in(struct sn_rest_call *call)
+bool sn_recordings_let_in(struct sn_rest_call *call)
 {
     if (!call->daemon->store || !sn_store_desk_is_full(call->daemon->store))
         return true;
@@ -181,19 +182,36 @@ static void answer_when_kept(struct sn_rest_call *call, const struct sn_operatio
 
 /* --- handlers --- */
 
-static void created(struct sn_rest_call *call, struct sn_operation *operation)
+void sn_recordings_created(struct sn_rest_call *call, struct sn_operation *operation)
 {
     call->status = 201;
     sn_rest_header(call, "Location", "%s/api/v1/recordings/%s", call->base_url, operation->id);
     show(call, operation);
-    answer_when_kept(call, operation);
+    if (!operation->is_live)
+        answer_when_kept(call, operation);
+}
+
+/* Who wants what runs live already watches with the others. */
+static bool join(struct sn_rest_call *call, const struct sn_operation_request *request)
+{
+    const char *uid = request->process_uid ? request->process_uid : "";
+    struct sn_operation *operation =
+        request->is_live ? sn_operation_live(call->daemon, request->pid, uid) : NULL;
+    if (!operation)
+        return false;
+    sn_operation_renew(operation);
+    show(call, operation);
+    return true;
 }
 
 void sn_recordings_post(struct sn_rest_call *call)
 {
     struct sn_recording_body body;
-    if (sn_recording_body_read(call, &body) && is_let_in(call))
-        sn_operation_call(call, &body.target, &body.request, created);
+    if (!sn_recording_body_read(call, &body) ||
+        (!body.request.is_live && !sn_recordings_let_in(call)))
+        return;
+    body.request.join = join;
+    sn_operation_call(call, &body.target, &body.request, sn_recordings_created);
 }
 
 void sn_recordings_list(struct sn_rest_call *call)
@@ -287,13 +305,27 @@ static void enable_checked(struct sn_rest_call *call, const struct sn_operation 
     sn_rest_move(call, SN_SEAT_WORKER, check_target);
 }
 
+static void keep(struct sn_rest_call *call, struct sn_operation *operation)
+{
+    struct sonde_error err = {0};
+    if (sn_operation_keep(operation, &err) == SONDE_OK)
+        answer_change(call, operation);
+    else if (err.status == SONDE_E_GONE)
+        sn_rest_problem(call, 409, "%s", err.text);
+    else
+        sn_rest_failed(call, &err);
+}
+
 void sn_recordings_patch(struct sn_rest_call *call)
 {
-    bool is_enabled;
+    enum sn_recording_change change;
     struct sn_operation *operation = sn_recordings_find(call);
-    if (!operation || !sn_recording_body_enabled(call, &is_enabled) || !is_let_in(call))
+    if (!operation || !sn_recording_body_change(call, &change) || !sn_recordings_let_in(call))
         return;
-    if (is_enabled && operation->pid && operation->state == SN_OPERATION_CONFIGURED) {
+    bool is_enabled = change == SN_RECORDING_ENABLE;
+    if (change == SN_RECORDING_KEEP) {
+        keep(call, operation);
+    } else if (is_enabled && operation->pid && operation->state == SN_OPERATION_CONFIGURED) {
         enable_checked(call, operation);
     } else if (is_enabled) {
         enable(call);
@@ -332,7 +364,7 @@ void sn_recordings_delete(struct sn_rest_call *call)
 {
     struct sonde_error err = {0};
     struct sn_operation *operation = sn_recordings_find(call);
-    if (!operation || !is_let_in(call))
+    if (!operation || !sn_recordings_let_in(call))
         return;
     if (call->daemon->store && !sn_operation_is_active(operation)) {
         if (!take_id(call, operation))

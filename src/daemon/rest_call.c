@@ -6,6 +6,8 @@
 #include <string.h>
 #include <strings.h>
 
+#include "base/clock.h"
+#include "base/text.h"
 #include "daemon/artefact.h"
 #include "daemon/daemon.h"
 #include "daemon/problem.h"
@@ -27,6 +29,15 @@ int64_t sn_rest_number(const struct sn_rest_call *call, const char *name)
 {
     const char *text = sn_rest_text(call, name);
     return text ? strtoll(text, NULL, 10) : 0;
+}
+
+uint64_t sn_rest_seconds_ns(const struct sn_rest_call *call, const char *name, uint64_t standard)
+{
+    double seconds;
+    const char *text = sn_rest_text(call, name);
+    return text && sn_text_to_real(text, strlen(text), &seconds)
+               ? (uint64_t)(seconds * (double)SN_NS_PER_SECOND)
+               : standard;
 }
 
 bool sn_rest_flag(const struct sn_rest_call *call, const char *name)
@@ -85,6 +96,11 @@ bool sn_rest_accepts(const struct sn_rest_call *call, const char *type)
 bool sn_rest_prefers(const struct sn_rest_call *call, const char *type)
 {
     return is_covered(call->accept, type, false);
+}
+
+bool sn_rest_lists(const char *header, const char *word)
+{
+    return is_covered(header, word, false);
 }
 
 /* --- the answer --- */

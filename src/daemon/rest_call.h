@@ -58,18 +58,23 @@ struct sn_rest_call {
     void *user;                     /* of the handler */
     void (*free_user)(void *user);  /* at the call's end, wherever that is; may be NULL */
     uint32_t pid;                   /* likewise: which process is meant, once that is known */
+    char about[96];                 /* likewise: what was made or changed, for the audit log; "" */
     struct sn_rest_call *next;
 };
 
 /* The value of a parameter by name; NULL: not given and no default. Numbers were checked. */
 const char *sn_rest_text(const struct sn_rest_call *call, const char *name);
 int64_t sn_rest_number(const struct sn_rest_call *call, const char *name);
+/* Of seconds: as nanoseconds; `standard` when not given. */
+uint64_t sn_rest_seconds_ns(const struct sn_rest_call *call, const char *name, uint64_t standard);
 bool sn_rest_flag(const struct sn_rest_call *call, const char *name);
 
 /* Whether the client takes this type, by its Accept; "" takes everything. */
 bool sn_rest_accepts(const struct sn_rest_call *call, const char *type);
 /* Whether the client names this type itself (not by a pattern). */
 bool sn_rest_prefers(const struct sn_rest_call *call, const char *type);
+/* The same of any header with such a list: "gzip, br;q=0" lists gzip. */
+bool sn_rest_lists(const char *header, const char *word);
 
 void sn_rest_header(struct sn_rest_call *call, const char *name, const char *format, ...)
     __attribute__((format(printf, 3, 4)));

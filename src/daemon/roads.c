@@ -15,6 +15,8 @@
 #include "daemon/daemon.h"
 #include "daemon/event_topics.h"
 #include "daemon/exception_history.h"
+#include "daemon/export_desk.h"
+#include "daemon/own_cost.h"
 #include "sonde/counters.h"
 #include "sonde/hub.h"
 
@@ -257,6 +259,8 @@ int sn_roads_new(struct sn_daemon *daemon, struct sn_roads **ret_roads, struct s
     if (rc == SONDE_OK && !daemon->options->no_counters)
         rc = sn_counters_desk_new(daemon, roads->hub, &roads->desk, err);
     if (rc == SONDE_OK)
+        rc = sn_export_desk_new(daemon, roads, roads->hub, &daemon->exporters, err);
+    if (rc == SONDE_OK)
         rc = start_thread(roads, err);
     if (rc == SONDE_OK)
         *ret_roads = roads;
@@ -292,6 +296,8 @@ void sn_roads_free(struct sn_roads *roads)
     if (!roads)
         return;
     sn_roads_stop(roads);
+    sn_own_cost_free(SN_TAKE(roads->daemon->cost));
+    sn_export_desk_free(SN_TAKE(roads->daemon->exporters));
     sn_event_topics_free(roads->daemon->event_topics);
     sn_exception_history_free(roads->daemon->exceptions);
     sn_counters_desk_free(roads->desk);

@@ -27,9 +27,10 @@ enum sn_parameter_kind {
     SN_PARAMETER_NUMBER, /* min to max */
     SN_PARAMETER_FLAG,   /* true, false */
     SN_PARAMETER_GUID,
-    SN_PARAMETER_WORD,  /* one of `words` */
-    SN_PARAMETER_WORDS, /* a list of them, with commas */
-    SN_PARAMETER_TIME,  /* RFC 3339, or seconds since 1970 */
+    SN_PARAMETER_WORD,    /* one of `words` */
+    SN_PARAMETER_WORDS,   /* a list of them, with commas */
+    SN_PARAMETER_TIME,    /* RFC 3339, or seconds since 1970 */
+    SN_PARAMETER_SECONDS, /* with decimals, min to max */
 };
 
 struct sn_parameter {
@@ -61,7 +62,8 @@ struct sn_route {
     bool has_head;                         /* GET outside HTTP and store that starts nothing */
     const struct sn_parameter *parameters; /* ended by one without a name; NULL: none */
     const char *body_schema;               /* NULL: takes no body */
-    const struct sn_response *responses;   /* ended by status 0; errors common to all are added */
+    bool takes_file; /* its body is a file, of any size: seat HTTP, handled before that has come */
+    const struct sn_response *responses; /* ended by status 0; errors common to all are added */
     const char *summary;
     uint64_t share_ns; /* an answer is good so long for all of a scope who ask the same; 0: not */
     void (*handle)(struct sn_rest_call *call);

@@ -53,11 +53,14 @@ void sn_router_close(struct sn_router *router)
     router->is_closed = true;
 }
 
+/* "console" is what the page was called first. */
 bool sn_router_is_disabled(const struct sn_daemon *daemon, const char *resource)
 {
     const struct sn_serve_options *options = daemon->options;
+    bool is_page = strcmp(resource, "page") == 0;
     for (size_t i = 0; i < options->disabled_count; i++) {
-        if (strcmp(options->disabled[i], resource) == 0)
+        if (strcmp(options->disabled[i], resource) == 0 ||
+            (is_page && strcmp(options->disabled[i], "console") == 0))
             return true;
     }
     return false;
@@ -70,10 +73,25 @@ static void count(struct sn_router *router, unsigned status)
     router->numbers.answered[status < 600 ? status : 599]++;
 }
 
+static void note_scrape(struct sn_router *router, const struct sn_route *route)
+{
+    if (strcmp(route->path, "/metrics") != 0)
+        return;
+    router->numbers.scrape_count++;
+    router->numbers.scrape_utc_ns = sn_clock_utc_ns();
+}
+
 static void write_down(struct sn_router *router, const struct sn_audit_entry *entry)
 {
     if (router->daemon->audit && sn_audit_wants(entry))
         sn_audit_write(router->daemon->audit, entry);
+}
+
+/* Only who may see secrets gets one: what is compressed cannot be covered on its way out. */
+static bool is_archive(const struct sn_rest_call *call)
+{
+    return call->status < 300 && call->content_type &&
+           strcmp(call->content_type, "application/zip") == 0;
 }
 
 void sn_router_account(struct sn_router *router, const struct sn_journey *journey)
@@ -89,8 +107,10 @@ void sn_router_account(struct sn_router *router, const struct sn_journey *journe
                                                 .path = journey->target,
                                                 .status = call->status,
                                                 .pid = call->pid,
+                                                .about = call->about,
                                                 .took_ns = took_ns,
-                                                .needed = call->route->scope});
+                                                .needed = call->route->scope,
+                                                .is_archive = is_archive(call)});
 }
 
 const struct sn_router_numbers *sn_router_numbers(const struct sn_router *router)
@@ -349,6 +369,26 @@ static bool is_elsewhere(const struct sn_http_exchange *exchange, const struct s
            strcmp(route->path, "/metrics") != 0;
 }
 
+/* What would do, in the words of who asks: programs send keys, people log in. */
+static void say_lacking(enum sn_scope needed, const struct sn_identity *who, char *to, size_t size)
+{
+    const char *scope = sn_scope_name(needed);
+    const char *has = sn_scope_name(who->scope);
+    if (strcmp(who->kind, "anonymous") == 0)
+        (void)snprintf(to, size,
+                       "this needs a key of scope '%s': send 'Authorization: Bearer KEY'; callers "
+                       "without one have '%s'",
+                       scope, has);
+    else if (who->session)
+        (void)snprintf(to, size,
+                       "this needs the scope '%s', and you are logged in with '%s': log in with "
+                       "another key, on the page under Settings",
+                       scope, has);
+    else
+        (void)snprintf(to, size, "this needs a key of scope '%s'; the one shown has '%s'", scope,
+                       has);
+}
+
 static bool may(struct sn_router *router, struct sn_http_exchange *exchange,
                 const struct sn_route *route, struct sn_identity *ret_who)
 {
@@ -366,14 +406,21 @@ static bool may(struct sn_router *router, struct sn_http_exchange *exchange,
                &(struct refusal){401, detail, "WWW-Authenticate", SN_ACCESS_CHALLENGE});
         return false;
     }
-    bool is_anonymous = strcmp(ret_who->kind, "anonymous") == 0;
-    (void)snprintf(detail, sizeof(detail),
-                   is_anonymous ? "this needs a key of scope '%s': send 'Authorization: Bearer "
-                                  "KEY'; callers without one have '%s'"
-                                : "this needs a key of scope '%s'; the one shown has '%s'",
-                   sn_scope_name(route->scope), sn_scope_name(ret_who->scope));
+    say_lacking(route->scope, ret_who, detail, sizeof(detail));
     refuse(router, exchange, ret_who, &(struct refusal){403, detail, NULL, NULL});
     return false;
+}
+
+bool sn_router_is_early(void *user, const struct sn_http_exchange *exchange)
+{
+    const struct sn_router *router = user;
+    struct match match;
+    if (strcmp(sn_http_exchange_method(exchange), "POST") != 0)
+        return false;
+    SN_AUTO(sn_free)
+    char *path = copy_path(bare_path(router->daemon, sn_http_exchange_path(exchange)));
+    find_route(router->daemon, path ? path : (char[]){""}, "POST", &match);
+    return match.route && match.route->takes_file;
 }
 
 void sn_router_handle(void *user, struct sn_http_exchange *exchange)
@@ -403,6 +450,8 @@ void sn_router_handle(void *user, struct sn_http_exchange *exchange)
         refuse(
             router, exchange, NULL,
             &(struct refusal){405, "the resource does not take this method", "Allow", match.allow});
-    else if (may(router, exchange, match.route, &who))
+    else if (may(router, exchange, match.route, &who)) {
+        note_scrape(router, match.route);
         begin(router, exchange, match.route, &who);
+    }
 }

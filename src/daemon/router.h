@@ -21,6 +21,9 @@ void sn_router_free(struct sn_router *router); /* calls that are under way are f
 /* The server's handler; `user` is the router. */
 void sn_router_handle(void *user, struct sn_http_exchange *exchange);
 
+/* The server's question: whether a request goes to a handler that takes its body as it comes. */
+bool sn_router_is_early(void *user, const struct sn_http_exchange *exchange);
+
 /* No new calls from now on: 503. */
 void sn_router_close(struct sn_router *router);
 
@@ -37,6 +40,8 @@ struct sn_router_numbers {
     uint64_t answered[600]; /* by status */
     uint64_t busy_ns;       /* from asking to answering, all together */
     uint32_t open_count;    /* calls that are under way */
+    uint64_t scrape_count;  /* who asked for /metrics, and when last: 0, never */
+    uint64_t scrape_utc_ns;
 };
 const struct sn_router_numbers *sn_router_numbers(const struct sn_router *router);
 

@@ -12,8 +12,11 @@ extern const struct sn_route sn_history_routes[];
 extern const struct sn_route sn_stream_routes[];
 extern const struct sn_route sn_health_routes[];
 extern const struct sn_route sn_session_routes[];
+extern const struct sn_route sn_key_routes[];
+extern const struct sn_route sn_link_routes[];
+extern const struct sn_route sn_settings_routes[];
 extern const struct sn_route sn_openapi_routes[];
-extern const struct sn_route sn_console_routes[];
+extern const struct sn_route sn_assets_routes[];
 extern const struct sn_route sn_own_metrics_routes[];
 
 /* clang-format off: one a line */
@@ -28,9 +31,12 @@ const struct sn_route *const sn_route_tables[] = {
     sn_stream_routes,
     sn_health_routes,
     sn_session_routes,
+    sn_key_routes,
+    sn_link_routes,
+    sn_settings_routes,
     sn_own_metrics_routes,
     sn_openapi_routes,
-    sn_console_routes,
+    sn_assets_routes,
     sn_monitor_dump_routes,
     sn_monitor_exceptions_routes,
     sn_monitor_info_routes,

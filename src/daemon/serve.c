@@ -17,8 +17,9 @@
 #include "daemon/daemon.h"
 #include "daemon/exception_history.h"
 #include "daemon/exposure.h"
+#include "daemon/link_routes.h"
 #include "daemon/operation.h"
-#include "daemon/own_hosts.h"
+#include "daemon/own_cost.h"
 #include "daemon/roads.h"
 #include "daemon/route.h"
 #include "daemon/router.h"
@@ -34,7 +35,6 @@
 
 #define WORKERS_MAX      8u
 #define WAITING_MAX      256u
-#define LINK_MAX         512u
 #define GOOD_BYE_NS      (20ull * SN_NS_PER_SECOND)
 #define INTERVAL_NS      SN_NS_PER_SECOND
 #define STORE_PATIENCE_S 10
@@ -56,7 +56,6 @@ struct serving {
     struct sn_daemon daemon;
     struct sn_exposure exposure;
     const char *urls[SN_PLACES_MAX]; /* borrow from the server */
-    const char *browser_url;         /* of the first address on TCP that serves everything; NULL */
     struct farewell farewell;
     struct opening opening;
     int lock_fd; /* of the state folder; -1 */
@@ -122,6 +121,8 @@ static int start_parts(struct sn_daemon *daemon, struct sonde_error *err)
         rc = sn_http_server_new(&daemon->options->limits, sn_router_handle, daemon->router,
                                 &daemon->http, err);
     if (rc == SONDE_OK)
+        sn_http_server_set_early(daemon->http, sn_router_is_early);
+    if (rc == SONDE_OK)
         rc = sn_access_new(&daemon->options->access, &daemon->access, err);
     if (rc == SONDE_OK)
         rc = open_audit(daemon, err);
@@ -147,6 +148,8 @@ static int start_threads(struct sn_daemon *daemon, struct sonde_error *err)
     if (rc == SONDE_OK)
         rc = sn_roads_new(daemon, &daemon->roads, err);
     if (rc == SONDE_OK)
+        rc = sn_own_cost_start(daemon, err);
+    if (rc == SONDE_OK)
         sn_operations_start(daemon);
     return rc;
 }
@@ -162,8 +165,8 @@ static int listen_everywhere(struct serving *serving, struct sonde_error *err)
         if (rc == SONDE_OK && place->address) {
             const char *authority = strstr(serving->urls[i], "://");
             rc = sn_access_allow_host(daemon->access, authority ? authority + 3 : "", err);
-            if (place->tag == SN_PLACE_API && !serving->browser_url)
-                serving->browser_url = serving->urls[i];
+            if (place->tag == SN_PLACE_API && !daemon->browser_url)
+                daemon->browser_url = serving->urls[i];
         }
     }
     return rc;
@@ -171,27 +174,20 @@ static int listen_everywhere(struct serving *serving, struct sonde_error *err)
 
 static int say_ready(struct serving *serving, struct sonde_error *err)
 {
-    char code[48];
-    char shown[SN_OWN_HOSTS_SHOWN];
-    char link[LINK_MAX] = "";
+    char link[SN_LINK_SIZE];
     const struct sn_serve_options *options = &serving->options;
     if (options->certified && serving->exposure.certificate.chain) {
         char fingerprint[65];
-        int rc = sn_certificate_fingerprint(&serving->exposure.certificate, fingerprint, err);
-        if (rc != SONDE_OK)
-            return rc;
+        int failed = sn_certificate_fingerprint(&serving->exposure.certificate, fingerprint, err);
+        if (failed)
+            return failed;
         options->certified(options->user, fingerprint);
     }
-    if (serving->browser_url) {
-        int rc = sn_access_new_code(serving->daemon.access, code, err);
-        if (rc != SONDE_OK)
-            return rc;
-        (void)snprintf(link, sizeof(link), "%s%s/#code=%s",
-                       sn_own_hosts_shown(serving->browser_url, shown), options->prefix, code);
-    }
-    if (options->ready)
+    sn_exposure_note(options, serving->urls, &serving->exposure);
+    int rc = sn_link_new(&serving->daemon, NULL, link, err);
+    if (rc == SONDE_OK && options->ready)
         options->ready(options->user, serving->urls, options->place_count, link);
-    return SONDE_OK;
+    return rc;
 }
 
 static void has_told(void *user)
@@ -361,6 +357,8 @@ int sn_serve(const struct sn_serve_options *options, struct sonde_error *err)
     struct sn_daemon *daemon = &serving.daemon;
     fill_in(&serving.options);
     daemon->options = &serving.options;
+    daemon->urls = serving.urls;
+    daemon->exposure = &serving.exposure;
     daemon->start_ns = sn_clock_monotonic_ns();
     int rc = check_disabled(&serving.options, err);
     if (rc == SONDE_OK)

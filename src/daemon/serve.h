@@ -12,6 +12,7 @@
 
 #define SN_PLACES_MAX 8u
 
+struct sn_configuration;
 struct sn_process_filter;
 
 enum sn_place_tag {
@@ -41,6 +42,8 @@ struct sn_serve_options {
     bool no_counters;
     const char *const *counters; /* as sonde_counters_options has them */
     size_t counter_count;
+    struct sn_configuration *const *exports; /* what is sent on by itself; checked */
+    size_t export_count;
     const char *const *disabled; /* resources that are switched off */
     size_t disabled_count;
     const char *prefix;        /* "" or "/sonde": behind a proxy */

@@ -1,5 +1,7 @@
-/* /api/v1/session: a browser exchanges the code of a link for a cookie, and gives it back. */
+/* /api/v1/session: a browser exchanges the code of a link, or a key, for a cookie, and gives it
+ * back. */
 #include <jansson.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "daemon/daemon.h"
@@ -26,19 +28,25 @@ static void post_session(struct sn_rest_call *call)
 {
     char cookie[256];
     struct sonde_error err = {0};
+    struct sn_access *access = call->daemon->access;
     const char *code = json_string_value(json_object_get(call->body, "code"));
+    const char *key = json_string_value(json_object_get(call->body, "key"));
     bool is_tls = strncmp(call->base_url, "https:", 6) == 0;
-    if (!code) {
-        sn_rest_invalid(call, "code", "the code of the link, as text");
+    struct sn_identity who;
+    if (!code == !key) {
+        sn_rest_invalid(call, key ? "key" : "code", "the code of a link or a key, as text: one");
         return;
     }
-    if (sn_access_redeem(call->daemon->access, code, is_tls, cookie, &err) != SONDE_OK) {
+    int rc = code ? sn_access_redeem(access, code, is_tls, cookie, &who, &err)
+                  : sn_access_login(access, key, is_tls, cookie, &who, &err);
+    if (rc != SONDE_OK) {
         sn_rest_problem(call, 403, "%s", err.text);
         return;
     }
     call->status = 201;
+    (void)snprintf(call->about, sizeof(call->about), "%s %.60s", code ? "link" : "key", who.name);
     sn_rest_header(call, "Set-Cookie", "%s", cookie);
-    put_who(call, "browser", "session", SN_SCOPE_SECRETS);
+    put_who(call, who.name, who.kind, who.scope);
 }
 
 static void delete_session(struct sn_rest_call *call)
@@ -60,7 +68,8 @@ static const struct sn_response get_responses[] = {
 
 static const struct sn_response post_responses[] = {
     {201, "application/json", "Session", "let in: the cookie is in Set-Cookie"},
-    {403, "application/problem+json", "Problem", "the code was used, is too old or never was"},
+    {403, "application/problem+json", "Problem",
+     "the code was used, is too old or never was; the key is not known or is over"},
     {.status = 0},
 };
 
@@ -86,7 +95,7 @@ const struct sn_route sn_session_routes[] = {
      .seat = SN_SEAT_HTTP,
      .body_schema = "SessionRequest",
      .responses = post_responses,
-     .summary = "exchange the one-time code of a link for a cookie",
+     .summary = "exchange the one-time code of a link, or a key, for a cookie",
      .handle = post_session},
     {.method = "DELETE",
      .path = "/api/v1/session",

@@ -122,6 +122,18 @@ bool sn_spool_is_full(const char *folder)
     return left < all / 20 && left < FREE_BYTES_MIN;
 }
 
+uint64_t sn_spool_room(const char *folder, uint64_t quota)
+{
+    struct statvfs system;
+    uint64_t used = sn_spool_bytes(folder);
+    uint64_t room = quota > used ? quota - used : 0;
+    if (statvfs(folder, &system) != 0)
+        return room;
+    uint64_t left = (uint64_t)system.f_bavail * system.f_frsize;
+    left = left > FREE_BYTES_MIN ? left - FREE_BYTES_MIN : 0;
+    return left < room ? left : room;
+}
+
 int sn_spool_id(char to[37], struct sonde_error *err)
 {
     uint8_t bytes[16];

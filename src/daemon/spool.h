@@ -18,6 +18,10 @@ int sn_spool_open(const char *folder, struct sonde_error *err);
 uint64_t sn_spool_bytes(const char *folder);
 bool sn_spool_is_full(const char *folder);
 
+/* How large another file in it may be: within `quota` for all of them, and without filling the
+ * disk. From any thread. */
+uint64_t sn_spool_room(const char *folder, uint64_t quota);
+
 /* Within the state folder, or where temporary files are: then with a name of ours. The caller frees
  * it. NULL: no memory. */
 char *sn_spool_path(const char *state_folder, bool is_temporary);

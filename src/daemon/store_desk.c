@@ -21,6 +21,7 @@
 #define KNOWN_MAX        8192u
 #define COMMIT_EVERY_NS  SN_NS_PER_SECOND
 #define SWEEP_EVERY_NS   (10ull * SN_NS_PER_SECOND)
+#define COUNT_EVERY_NS   (20ull * SN_NS_PER_SECOND)
 #define SWEEP_AT_ONCE_NS (20ull * SN_NS_PER_MS) /* then somebody may have come meanwhile */
 
 struct sn_store_desk {
@@ -34,6 +35,8 @@ struct sn_store_desk {
     struct sn_store_batch incoming; /* filled by the roads thread */
     uint64_t dropped_count;         /* points that found no room in it */
     struct sn_store_health health;
+    struct sn_store_numbers numbers;
+    bool is_limited; /* otherwise than at the start */
 
     /* Of the thread alone. */
     struct sn_store_batch taken;
@@ -41,6 +44,7 @@ struct sn_store_desk {
     int64_t process_id;     /* of the points to come; 0: it could not be kept */
     uint64_t commit_due_ns; /* UINT64_MAX: nothing waits */
     uint64_t sweep_due_ns;
+    uint64_t count_due_ns;
     bool has_more; /* to sweep */
 };
 
@@ -104,6 +108,17 @@ static void publish(struct sn_store_desk *desk)
     (void)pthread_mutex_unlock(&desk->lock);
 }
 
+/* What is in it is counted now and then: that takes longer than its health. */
+static void count(struct sn_store_desk *desk)
+{
+    struct sn_store_numbers numbers;
+    sn_store_numbers(desk->store, &numbers);
+    desk->count_due_ns = sn_clock_deadline(COUNT_EVERY_NS);
+    (void)pthread_mutex_lock(&desk->lock);
+    desk->numbers = numbers;
+    (void)pthread_mutex_unlock(&desk->lock);
+}
+
 /* --- the thread --- */
 
 static void commit(struct sn_store_desk *desk)
@@ -124,6 +139,8 @@ static void sweep(struct sn_store_desk *desk)
     }
     desk->sweep_due_ns = sn_clock_deadline(has_more ? SWEEP_AT_ONCE_NS : SWEEP_EVERY_NS);
     publish(desk);
+    if (!has_more && sn_clock_monotonic_ns() >= desk->count_due_ns)
+        count(desk);
 }
 
 static bool has_points(struct sn_store_desk *desk)
@@ -227,6 +244,7 @@ int sn_store_desk_new(struct sn_daemon *daemon, struct sn_store_desk **ret_desk,
     if (rc != SONDE_OK)
         return rc;
     commit(desk);
+    count(desk);
     rc = start(desk, err);
     if (rc == SONDE_OK)
         *ret_desk = SN_TAKE(desk);
@@ -279,4 +297,27 @@ void sn_store_desk_health(struct sn_store_desk *desk, struct sn_store_health *re
     (void)pthread_mutex_lock(&desk->lock);
     *ret_health = desk->health;
     (void)pthread_mutex_unlock(&desk->lock);
+}
+
+bool sn_store_desk_numbers(struct sn_store_desk *desk, struct sn_store_numbers *ret_numbers)
+{
+    *ret_numbers = (struct sn_store_numbers){0};
+    if (!desk)
+        return false;
+    (void)pthread_mutex_lock(&desk->lock);
+    *ret_numbers = desk->numbers;
+    bool is_limited = desk->is_limited;
+    (void)pthread_mutex_unlock(&desk->lock);
+    return is_limited;
+}
+
+void sn_store_desk_limit(struct sn_store_desk *desk, uint64_t bytes_max, uint64_t age_max_ns)
+{
+    sn_store_limit(desk->store, bytes_max, age_max_ns);
+    desk->sweep_due_ns = 0;
+    desk->count_due_ns = 0;
+    (void)pthread_mutex_lock(&desk->lock);
+    desk->is_limited = true;
+    (void)pthread_mutex_unlock(&desk->lock);
+    count(desk);
 }

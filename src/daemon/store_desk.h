@@ -31,6 +31,13 @@ struct sn_store *sn_store_desk_store(struct sn_store_desk *desk);
 /* From any thread: how it stood a moment ago. */
 void sn_store_desk_health(struct sn_store_desk *desk, struct sn_store_health *ret_health);
 
+/* Likewise what is in it, of half a minute ago at most. True: its limits were changed since the
+ * start. */
+bool sn_store_desk_numbers(struct sn_store_desk *desk, struct sn_store_numbers *ret_numbers);
+
+/* In its thread: other limits, until the controller ends; 0: as it is. */
+void sn_store_desk_limit(struct sn_store_desk *desk, uint64_t bytes_max, uint64_t age_max_ns);
+
 /* From the roads thread: one point of a process, taken over within a second. NULL is fine. */
 void sn_store_desk_point(struct sn_store_desk *desk, const struct sonde_process *process,
                          const struct sonde_point *point);

@@ -13,7 +13,10 @@ static const struct sn_response responses[] = {
     {200, "text/event-stream", NULL,
      "an event a message: its topic is the event's name, its id counts the messages of that topic. "
      "Last-Event-ID is ignored: a new stream begins with what each topic keeps. An event `lost` "
-     "names the topic, how many messages were missed, and the id they came before"},
+     "names the topic, how many messages were missed, and the id they came before. An event "
+     "`refused` at the beginning names a topic that is left out, and says why: there is none of "
+     "that name, it is switched off, it needs a higher scope, or too many are read. If all are, "
+     "the answer is that of the first"},
     {429, "application/problem+json", "Problem",
      "as many topics of logs and events are read as may"},
     {.status = 0},

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/err.h"
 #include "base/json.h"
 #include "base/own.h"
 #include "daemon/daemon.h"
@@ -13,8 +14,9 @@
 #include "daemon/topic_parts.h"
 #include "net/http_server.h"
 
-#define NAMES_MAX   64u
-#define NOTICE_SIZE 1024u /* a name of a topic fits in, whatever its letters */
+#define NAMES_MAX    64u
+#define NOTICE_SIZE  1024u /* a name of a topic fits in, whatever its letters */
+#define REFUSED_SIZE ((size_t)NAMES_MAX * 4096) /* likewise, and the reasons */
 
 /* What one reader reads of one topic. */
 struct reading {
@@ -178,48 +180,88 @@ static bool is_off(const struct sn_daemon *daemon, const char *name)
     return sn_router_is_disabled(daemon, strcmp(resource, "events") == 0 ? "trace" : resource);
 }
 
-static bool join(struct sn_rest_call *call, struct sn_topic_stream *stream, const char *name)
+/* False: `err` says why not. */
+static bool join(struct sn_rest_call *call, struct sn_topic_stream *stream, const char *name,
+                 struct sonde_error *err)
 {
-    struct sonde_error err = {0};
     uint64_t at;
-    if (!is_plain(name)) {
-        sn_rest_invalid(call, "topics", "a topic has a name of printable letters, below 256");
-        return false;
-    }
-    if (is_off(call->daemon, name)) {
-        sn_rest_invalid(call, "topics", "'%.64s' is switched off", name);
-        return false;
-    }
-    if (stream->count == NAMES_MAX) {
-        sn_rest_invalid(call, "topics", "more than %u topics", NAMES_MAX);
-        return false;
-    }
-    struct sn_topic *topic = sn_topic_join(call->daemon->topics, name, call->who.scope, &at, &err);
-    if (!topic) {
-        if (err.status == SONDE_E_NOT_FOUND)
-            sn_rest_invalid(call, "topics", "%s", err.text);
-        else
-            sn_rest_failed(call, &err);
-        return false;
-    }
-    if (has(stream, topic)) {
+    struct sn_topic *topic = NULL;
+    if (!is_plain(name))
+        (void)sn_fail(err, SONDE_E_NOT_FOUND, 0,
+                      "a topic has a name of printable letters, below 256");
+    else if (is_off(call->daemon, name))
+        (void)sn_fail(err, SONDE_E_NOT_FOUND, 0, "'%.64s' is switched off", name);
+    else
+        topic = sn_topic_join(call->daemon->topics, name, call->who.scope, &at, err);
+    if (topic && has(stream, topic))
         sn_topic_leave(topic);
-        return true;
-    }
-    stream->readings[stream->count++] = (struct reading){topic, at};
-    return true;
+    else if (topic)
+        stream->readings[stream->count++] = (struct reading){topic, at};
+    return topic != NULL;
 }
 
+static void put_refused(struct sn_buf *to, const char *name, const struct sonde_error *err)
+{
+    sn_buf_text(to, "event: refused\ndata: ");
+    struct sn_json json = sn_json_to(to);
+    sn_json_object(&json, NULL);
+    sn_json_bytes(&json, "topic", name, strnlen(name, SN_TOPIC_NAME_SIZE));
+    sn_json_text(&json, "why", err->text);
+    sn_json_close(&json);
+    sn_buf_text(to, "\n\n");
+}
+
+/* As if a topic had told it, before all others. */
+static void tell_refused(struct sn_topic_stream *stream, const struct sn_buf *text)
+{
+    struct sn_topic_message *message =
+        text->size && !text->failed ? malloc(sizeof(*message) + text->size) : NULL;
+    if (!message)
+        return;
+    atomic_init(&message->reference_count, 1);
+    message->number = 0;
+    message->size = text->size;
+    memcpy(message->bytes, text->bytes, text->size);
+    stream->message = message;
+}
+
+static void refuse(struct sn_rest_call *call, const struct sonde_error *err)
+{
+    if (err->status == SONDE_OK)
+        sn_rest_invalid(call, "topics", "name at least one topic");
+    else if (err->status == SONDE_E_NOT_FOUND)
+        sn_rest_invalid(call, "topics", "%s", err->text);
+    else
+        sn_rest_failed(call, err);
+}
+
+/* Those that cannot be read are left out, and that is told: a page has all that it shows in one
+ * stream. False: none is left, and the call has the problem of the first. */
 static bool join_all(struct sn_rest_call *call, struct sn_topic_stream *stream)
 {
     SN_AUTO(sn_free) char *names = strdup(sn_rest_text(call, "topics"));
+    SN_AUTO(sn_buf_done) struct sn_buf refused = sn_buf_with_limit(REFUSED_SIZE);
+    struct sonde_error first = {0};
+    size_t count = 0;
     char *rest = names;
     for (char *name; (name = strsep(&rest, ","));) {
-        if (*name && !join(call, stream, name))
+        struct sonde_error err = {0};
+        if (!*name)
+            continue;
+        if (count++ == NAMES_MAX) {
+            sn_rest_invalid(call, "topics", "more than %u topics", NAMES_MAX);
             return false;
+        }
+        if (join(call, stream, name, &err))
+            continue;
+        put_refused(&refused, name, &err);
+        if (first.status == SONDE_OK)
+            first = err;
     }
-    if (!stream->count)
-        sn_rest_invalid(call, "topics", "name at least one topic");
+    if (stream->count)
+        tell_refused(stream, &refused);
+    else
+        refuse(call, &first);
     return stream->count > 0;
 }
 

@@ -7,8 +7,8 @@
 struct sn_http_exchange;
 struct sn_rest_call;
 
-/* Answers with the topics that the call's parameter `topics` names. False: the call has its
- * problem instead. */
+/* Answers with the topics that the call's parameter `topics` names; those that cannot be read are
+ * told by an event `refused`. False: none can, and the call has its problem instead. */
 bool sn_topic_stream_begin(struct sn_rest_call *call, struct sn_http_exchange *exchange);
 
 #endif

@@ -249,3 +249,74 @@ size_t sn_cpu_slices_look(const struct sn_cpu_slices *slices, uint64_t time_ns)
     }
     return low;
 }
+
+/* --- a part of it --- */
+
+/* The looks that stay. */
+struct cut {
+    size_t first; /* becomes the one at from_ns */
+    size_t last;  /* and this the one at to_ns */
+    uint64_t from_ns;
+    uint64_t to_ns;
+};
+
+static uint64_t clamp(const struct cut *cut, uint64_t time_ns)
+{
+    uint64_t least = time_ns > cut->from_ns ? time_ns : cut->from_ns;
+    return least < cut->to_ns ? least : cut->to_ns;
+}
+
+/* What of an interval's time is in it. */
+static uint64_t share(const struct sn_cpu_slices *slices, const struct cut *cut, size_t look,
+                      uint64_t ns)
+{
+    uint64_t begin = slices->looks[look - 1];
+    uint64_t end = slices->looks[look];
+    uint64_t left = clamp(cut, end) - clamp(cut, begin);
+    return left == end - begin ? ns : (uint64_t)((double)ns * (double)left / (double)(end - begin));
+}
+
+static void cut_thread(const struct sn_cpu_slices *slices, const struct cut *cut,
+                       struct sn_cpu_thread *thread)
+{
+    size_t count = 0;
+    bool goes_on = false;
+    thread->ran_ns = 0;
+    for (size_t i = 0; i < thread->count; i++) {
+        struct sn_cpu_slice_entry slice = thread->slices[i];
+        goes_on |= slice.look > cut->last;
+        if (slice.look <= cut->first || slice.look > cut->last)
+            continue;
+        slice.ran_ns = share(slices, cut, slice.look, slice.ran_ns);
+        slice.look -= (uint32_t)cut->first;
+        thread->ran_ns += slice.ran_ns;
+        thread->slices[count++] = slice;
+    }
+    /* Else it would seem to have ended in the part. What stood for later leaves room for it. */
+    uint32_t end = (uint32_t)(cut->last - cut->first);
+    if (goes_on && end && (!count || thread->slices[count - 1].look < end))
+        thread->slices[count++] = (struct sn_cpu_slice_entry){.look = end};
+    thread->count = count;
+}
+
+void sn_cpu_slices_cut(struct sn_cpu_slices *slices, uint64_t from_ns, uint64_t to_ns)
+{
+    struct cut cut = {.from_ns = from_ns, .to_ns = to_ns};
+    if (!slices->look_count)
+        return;
+    while (cut.first + 1 < slices->look_count && slices->looks[cut.first + 1] <= from_ns)
+        cut.first++;
+    cut.last = cut.first;
+    while (cut.last + 1 < slices->look_count && slices->looks[cut.last] < to_ns)
+        cut.last++;
+    for (size_t i = 0; i < slices->thread_count; i++)
+        cut_thread(slices, &cut, &slices->threads[i]);
+    slices->look_count = cut.last - cut.first + 1;
+    slices->ended[cut.first] = 0;
+    for (size_t look = cut.first + 1; look <= cut.last; look++)
+        slices->ended[look] = share(slices, &cut, look, slices->ended[look]);
+    for (size_t i = 0; i < slices->look_count; i++) {
+        slices->ended[i] = slices->ended[cut.first + i];
+        slices->looks[i] = clamp(&cut, slices->looks[cut.first + i]);
+    }
+}

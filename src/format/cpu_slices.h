@@ -58,6 +58,10 @@ static inline void sn_cpu_slices_free_auto(struct sn_cpu_slices **slot)
 const struct sn_cpu_thread *sn_cpu_slices_thread(const struct sn_cpu_slices *slices,
                                                  uint64_t thread_id);
 
+/* Leaves what was between two times, as if the record had begun and ended there. What a thread ran
+ * in an interval that is cut through is shared out by time. */
+void sn_cpu_slices_cut(struct sn_cpu_slices *slices, uint64_t from_ns, uint64_t to_ns);
+
 /* The look that ends the interval in which `time_ns` lies: 1 to look_count - 1; 0: before the
  * first, look_count: after the last. */
 size_t sn_cpu_slices_look(const struct sn_cpu_slices *slices, uint64_t time_ns);

@@ -59,6 +59,13 @@ struct sn_frame {
     bool is_waiting;        /* as a leaf it waits: Thread.Sleep, Monitor.Wait and the like */
 };
 
+/* What viewers are told of a frame, as bits: 1 framework, 2 async, 4 waiting. */
+static inline uint32_t sn_frame_flags(const struct sn_frame *frame)
+{
+    return (frame->is_framework ? 1u : 0) | (frame->is_async ? 2u : 0) |
+           (frame->is_waiting ? 4u : 0);
+}
+
 struct sn_node {
     uint32_t parent;
     uint32_t frame; /* SN_NO_INDEX for the root */

@@ -4,6 +4,7 @@
 
 #include "base/array.h"
 #include "base/err.h"
+#include "model/timeline.h"
 
 #define NAMES_LIMIT (64u << 20)
 
@@ -133,6 +134,7 @@ void sn_report_free(struct sn_report *report)
     sn_profile_free(report->off_cpu.profile);
     free(report->syscalls.kinds);
     sn_profile_free(report->syscalls.profile);
+    sn_timeline_free(report->timeline);
     sn_arena_done(&report->arena);
     free(report);
 }

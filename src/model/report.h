@@ -14,6 +14,7 @@
 #include "model/kernel_report.h"
 #include "model/profile.h"
 
+struct sn_timeline;
 struct sonde_error;
 
 /* A growing list of durations (or any numbers): percentiles come from a sorted copy, so they are
@@ -398,6 +399,9 @@ struct sn_thread_time {
 
 struct sn_report {
     struct sn_arena arena;
+    bool is_part;          /* only from part_from_ns to part_to_ns of it was read */
+    uint64_t part_from_ns; /* since its beginning */
+    uint64_t part_to_ns;
     uint64_t first_ns;    /* of the first event that is not rundown */
     uint64_t duration_ns; /* until the last such event */
 
@@ -420,6 +424,8 @@ struct sn_report {
     struct sn_pool_report pool;
     struct sn_request_report requests;
     struct sn_task_report tasks;
+
+    struct sn_timeline *timeline; /* owns; NULL unless asked for */
 
     struct sn_machine_report machine;
     struct sn_off_cpu_report off_cpu;

@@ -98,6 +98,16 @@ static enum MHD_Result queue(struct sn_http_exchange *exchange)
     return rc;
 }
 
+/* Its sender waited for us: that is not held against him. */
+static void go_on(struct sn_http_exchange *exchange)
+{
+    if (!exchange->is_suspended)
+        return;
+    exchange->body_waited = exchange->body_size;
+    sn_http_link_phase(exchange->link, SN_HTTP_BODY);
+    resume(exchange);
+}
+
 void sn_http_exchange_answer(struct sn_http_exchange *exchange, const struct sn_http_reply *reply)
 {
     if (exchange->is_answered || exchange->is_gone) {
@@ -116,7 +126,10 @@ void sn_http_exchange_answer(struct sn_http_exchange *exchange, const struct sn_
         sn_buf_done(reply->body);
     if (!exchange->response || !add_headers(exchange->response, reply))
         exchange->is_gone = true; /* without memory: cut */
-    resume(exchange);
+    if (exchange->taker.take && !exchange->is_whole)
+        go_on(exchange);
+    else
+        resume(exchange);
 }
 
 static const char *reason(unsigned status)
@@ -151,6 +164,8 @@ void sn_http_exchange_wake(struct sn_http_exchange *exchange)
     exchange->is_woken = true;
     if (exchange->stream.read)
         resume(exchange);
+    else if (exchange->taker.take && !exchange->is_whole)
+        go_on(exchange);
 }
 
 void sn_http_exchange_lose(struct sn_http_exchange *exchange)
@@ -205,6 +220,20 @@ void *sn_http_exchange_begin(void *user, const char *uri, struct MHD_Connection 
     return exchange;
 }
 
+/* The handler answers without the body, or takes it as it comes. */
+static enum MHD_Result handle_early(struct sn_http_exchange *exchange)
+{
+    struct sn_http_server *server = exchange->link->spot->server;
+    exchange->is_handled = true;
+    server->handle(server->user, exchange);
+    if (exchange->is_gone)
+        return MHD_NO;
+    if (!exchange->response)
+        return MHD_YES;
+    exchange->link->must_linger = exchange->announced != 0;
+    return queue(exchange);
+}
+
 static enum MHD_Result take_head(struct sn_http_exchange *exchange, const char *method,
                                  const char *version)
 {
@@ -214,13 +243,45 @@ static enum MHD_Result take_head(struct sn_http_exchange *exchange, const char *
     exchange->version = version;
     sn_http_link_phase(exchange->link, SN_HTTP_BODY);
     unsigned status = sn_http_head_check(exchange, &why);
-    return status ? refuse(exchange, status, why) : MHD_YES;
+    if (status)
+        return refuse(exchange, status, why);
+    return exchange->is_early ? handle_early(exchange) : MHD_YES;
+}
+
+void sn_http_exchange_take(struct sn_http_exchange *exchange, const struct sn_http_taker *taker)
+{
+    exchange->taker = *taker;
+}
+
+/* libmicrohttpd takes no answer in the middle of a body: it waits for the end. */
+static enum MHD_Result drop(struct sn_http_exchange *exchange, size_t size)
+{
+    exchange->link->must_linger = true;
+    exchange->dropped_size += size;
+    return exchange->dropped_size <= DRAIN_SIZE ? MHD_YES : MHD_NO;
+}
+
+static enum MHD_Result pass_on(struct sn_http_exchange *exchange, const char *bytes, size_t size)
+{
+    if (exchange->is_gone)
+        return MHD_NO;
+    if (exchange->is_answered)
+        return drop(exchange, size);
+    exchange->is_woken = false;
+    bool wants_more = exchange->taker.take(exchange->taker.user, bytes, size);
+    if (wants_more || exchange->is_answered || exchange->is_woken)
+        return MHD_YES;
+    sn_http_link_phase(exchange->link, SN_HTTP_WORK);
+    suspend(exchange);
+    return MHD_YES;
 }
 
 static enum MHD_Result take_body(struct sn_http_exchange *exchange, const char *bytes, size_t size)
 {
     size_t max = exchange->link->spot->server->limits.body_max;
     exchange->body_size += size;
+    if (exchange->taker.take)
+        return pass_on(exchange, bytes, size);
     if (exchange->body_size <= max) {
         sn_buf_append(&exchange->body, bytes, size);
         return exchange->body.failed ? MHD_NO : MHD_YES;
@@ -241,6 +302,12 @@ static enum MHD_Result take_end(struct sn_http_exchange *exchange)
         exchange->is_handled = true;
         sn_http_link_phase(exchange->link, SN_HTTP_WORK);
         server->handle(server->user, exchange);
+    }
+    if (exchange->taker.take && !exchange->is_whole) {
+        exchange->is_whole = true;
+        sn_http_link_phase(exchange->link, SN_HTTP_WORK);
+        if (!exchange->is_answered)
+            exchange->taker.whole(exchange->taker.user);
     }
     if (exchange->response && !exchange->is_gone)
         return queue(exchange);
@@ -342,6 +409,11 @@ const char *sn_http_exchange_body(const struct sn_http_exchange *exchange, size_
 {
     *ret_size = exchange->body.size;
     return exchange->body.size ? (const char *)exchange->body.bytes : "";
+}
+
+uint64_t sn_http_exchange_announced(const struct sn_http_exchange *exchange)
+{
+    return exchange->announced;
 }
 
 unsigned sn_http_exchange_tag(const struct sn_http_exchange *exchange)

@@ -82,11 +82,17 @@ static bool is_decimal(const char *text)
     return *text && strspn(text, "0123456789") == strlen(text) && strlen(text) <= 19;
 }
 
+static uint64_t length_in(const struct walk *walk)
+{
+    if (walk->coding_count)
+        return UINT64_MAX;
+    return walk->length_count ? strtoull(walk->length, NULL, 10) : 0;
+}
+
 /* What the lengths say, or do not. */
 static unsigned check_framing(const struct sn_http_exchange *exchange, const struct walk *walk,
                               const char **ret_why)
 {
-    uint64_t max = exchange->link->spot->server->limits.body_max;
     bool is_old = strcmp(exchange->version, MHD_HTTP_VERSION_1_1) != 0;
     *ret_why = "its length is ambiguous";
     if (walk->length_count > 1 || walk->coding_count > 1 ||
@@ -97,12 +103,21 @@ static unsigned check_framing(const struct sn_http_exchange *exchange, const str
     *ret_why = "only the transfer encoding chunked is known";
     if (walk->coding_count && strcasecmp(walk->coding, "chunked") != 0)
         return MHD_HTTP_NOT_IMPLEMENTED;
-    *ret_why = "its body is too large";
-    if (walk->length_count && strtoull(walk->length, NULL, 10) > max)
-        return MHD_HTTP_CONTENT_TOO_LARGE;
     *ret_why = "it must name one host";
     if (walk->host_count > 1 || (!walk->host_count && !is_old))
         return MHD_HTTP_BAD_REQUEST;
+    return 0;
+}
+
+/* One that goes elsewhere as it comes may be as large as it likes, as far as we care. */
+static unsigned check_size(struct sn_http_exchange *exchange, const char **ret_why)
+{
+    const struct sn_http_server *server = exchange->link->spot->server;
+    exchange->is_early = server->is_early && server->is_early(server->user, exchange);
+    *ret_why = "its body is too large";
+    if (!exchange->is_early && exchange->announced != UINT64_MAX &&
+        exchange->announced > server->limits.body_max)
+        return MHD_HTTP_CONTENT_TOO_LARGE;
     return 0;
 }
 
@@ -128,5 +143,9 @@ unsigned sn_http_head_check(struct sn_http_exchange *exchange, const char **ret_
     *ret_why = "its path is malformed";
     if (!sn_http_path_split(exchange->path, &exchange->query))
         return MHD_HTTP_BAD_REQUEST;
-    return check_framing(exchange, &walk, ret_why);
+    unsigned status = check_framing(exchange, &walk, ret_why);
+    if (status)
+        return status;
+    exchange->announced = length_in(&walk);
+    return check_size(exchange, ret_why);
 }

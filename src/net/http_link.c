@@ -32,7 +32,9 @@ static uint64_t present_deadline_of(const struct sn_http_link *link)
     case SN_HTTP_HEAD: return add(link->since_ns, limits->head_deadline_ns);
     case SN_HTTP_BODY:
         return add(link->since_ns,
-                   add(limits->body_patience_ns, time_for(exchange->body_size, BODY_RATE)));
+                   add(limits->body_patience_ns,
+                       time_for(exchange->body_size - exchange->body_waited,
+                                exchange->taker.rate ? exchange->taker.rate : BODY_RATE)));
     case SN_HTTP_ANSWER:
         return add(link->since_ns,
                    limits->read_patience_ns * (1 + exchange->held_size / ANSWER_STEP));

@@ -87,6 +87,7 @@ struct sn_http_post {
 struct sn_http_server {
     struct sn_http_limits limits;
     sn_http_handler_fn *handle;
+    sn_http_early_fn *is_early; /* NULL: never */
     void *user;
     struct sn_http_spot *spots;     /* owns */
     struct sn_http_link *links;     /* owns: the newest first */
@@ -116,7 +117,11 @@ struct sn_http_exchange {
     const char *method;  /* libmicrohttpd's */
     const char *version; /* the same */
     struct sn_buf body;
+    uint64_t announced;            /* length of the body; UINT64_MAX: not told */
     uint64_t body_size;            /* of all that came */
+    uint64_t body_waited;          /* of it, before its sender had to wait for us */
+    uint64_t dropped_size;         /* of it, behind an answer */
+    struct sn_http_taker taker;    /* of its body; zeros: held in memory */
     struct MHD_Response *response; /* owns: made and not yet given to libmicrohttpd */
     unsigned status;
     size_t held_size; /* of the answer, in memory */
@@ -126,6 +131,8 @@ struct sn_http_exchange {
     char *client_name; /* owns */
     char peer[SN_HTTP_PEER_SIZE];
     bool has_head;     /* it was checked */
+    bool is_early;     /* the handler is called before its body has come */
+    bool is_whole;     /* its body has come, and its taker knows */
     bool is_handled;   /* the handler has seen it */
     bool is_answered;  /* sn_http_exchange_answer was called */
     bool is_suspended; /* libmicrohttpd leaves it alone until it is resumed */

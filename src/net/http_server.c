@@ -75,6 +75,11 @@ int sn_http_server_new(const struct sn_http_limits *limits, sn_http_handler_fn *
     return SONDE_OK;
 }
 
+void sn_http_server_set_early(struct sn_http_server *server, sn_http_early_fn *is_early)
+{
+    server->is_early = is_early;
+}
+
 /* --- places --- */
 
 /* The texts stay as they came: what is escaped is our business, and so is whether it may be. */

@@ -87,6 +87,11 @@ int sn_http_server_new(const struct sn_http_limits *limits, sn_http_handler_fn *
 /* Runs what was posted, ends every connection: `done` and `ended` of each are called. */
 void sn_http_server_free(struct sn_http_server *server);
 
+/* Asked of every head that is sound: true, and the handler is called at once, before the body has
+ * come, however large that is. It answers, or says where the body goes (sn_http_exchange_take). */
+typedef bool sn_http_early_fn(void *user, const struct sn_http_exchange *exchange);
+void sn_http_server_set_early(struct sn_http_server *server, sn_http_early_fn *is_early);
+
 /* *ret_url: "http://127.0.0.1:9464", where it listens; borrowed. May be NULL. */
 int sn_http_server_listen(struct sn_http_server *server, const struct sn_http_place *place,
                           const char **ret_url, struct sonde_error *err);
@@ -126,10 +131,25 @@ bool sn_http_exchange_credentials(const struct sn_http_exchange *exchange, pid_t
 /* The name in a client certificate that our authorities vouch for; NULL: none was shown. */
 const char *sn_http_exchange_client_name(struct sn_http_exchange *exchange);
 
+/* Where a body goes that is not held in memory. `take` gets it piece by piece; false: no more for
+ * now, and its sender waits until sn_http_exchange_wake. It may answer, too: what still comes is
+ * dropped then, and a sender that has much more is cut off. `whole` is called behind the last
+ * piece. If the client goes before, that is told as ever (sn_http_exchange_on_end). */
+struct sn_http_taker {
+    bool (*take)(void *user, const char *bytes, size_t size);
+    void (*whole)(void *user);
+    void *user;
+    uint64_t rate; /* bytes a second that it must come at, once patience is over; 0: 1 KiB */
+};
+void sn_http_exchange_take(struct sn_http_exchange *exchange, const struct sn_http_taker *taker);
+
+/* How long the body says it is; UINT64_MAX: it does not say, and comes in chunks. */
+uint64_t sn_http_exchange_announced(const struct sn_http_exchange *exchange);
+
 /* Once. Without it, an exchange stays open until its client goes. */
 void sn_http_exchange_answer(struct sn_http_exchange *exchange, const struct sn_http_reply *reply);
 
-/* Its stream has more. */
+/* Its stream has more; or its body may go on. */
 void sn_http_exchange_wake(struct sn_http_exchange *exchange);
 
 /* Told when the client has gone before its answer was complete, or it is complete. One a request.

@@ -76,6 +76,7 @@ static void note_success(struct sn_sender *sender, struct sn_message *message)
     sender->state.has_refused = false;
     sender->state.reason[0] = '\0';
     sender->state.sent_count++;
+    sender->state.sent_utc_ns = sn_clock_utc_ns();
     sender->state.sent_bytes += message->size;
     sn_outbox_release(&sender->outbox, message);
     (void)pthread_mutex_unlock(&sender->lock);

@@ -35,6 +35,7 @@ struct sn_sender_state {
     bool has_refused;    /* it reached the receiver, which will not have the message: dropped */
     uint64_t sent_count; /* messages that went out, for HTTP: and were accepted */
     uint64_t sent_bytes;
+    uint64_t sent_utc_ns;   /* when the last of them did; 0: none has */
     uint64_t dropped_count; /* messages that did not fit, were refused for good or given up */
     uint64_t dropped_items; /* what was in them, as `items` told */
     uint64_t retry_count;   /* attempts that failed */

@@ -13,7 +13,7 @@
 #include "daemon/access.h"
 #include "daemon/key_file.h"
 #include "daemon/serve.h"
-#include "daemon/session_table.h"
+#include "daemon/session_file.h"
 #include "jwt_tokens.h"
 
 static char folder[64];
@@ -29,8 +29,8 @@ static int remove_folder(void **state)
 {
     (void)state;
     char path[128];
-    static const char *const names[] = {"keys", "key"};
-    for (size_t i = 0; i < 2; i++) {
+    static const char *const names[] = {"keys", "key", "sessions"};
+    for (size_t i = 0; i < 3; i++) {
         (void)snprintf(path, sizeof(path), "%s/%s", folder, names[i]);
         (void)unlink(path);
     }
@@ -167,11 +167,13 @@ static void log_in(struct sn_access *access, char cookie[128])
     char code[48];
     char header[256];
     struct sonde_error err = {0};
-    assert_int_equal(sn_access_new_code(access, code, &err), SONDE_OK);
-    assert_int_equal(sn_access_redeem(access, code, true, header, &err), SONDE_OK);
+    struct sn_identity browser;
+    assert_int_equal(sn_access_new_code(access, NULL, code, &err), SONDE_OK);
+    assert_int_equal(sn_access_redeem(access, code, true, header, &browser, &err), SONDE_OK);
+    assert_int_equal(browser.scope, SN_SCOPE_SECRETS);
     assert_non_null(strstr(header, "; HttpOnly; SameSite=Strict; Secure"));
     (void)snprintf(cookie, 128, "%.*s", (int)strcspn(header, ";"), header);
-    assert_int_equal(sn_access_redeem(access, code, true, header, &err), SONDE_E_DENIED);
+    assert_int_equal(sn_access_redeem(access, code, true, header, &browser, &err), SONDE_E_DENIED);
 }
 
 static void a_code_is_good_for_one_cookie(void **state)
@@ -193,6 +195,36 @@ static void a_code_is_good_for_one_cookie(void **state)
     assert_non_null(strstr(gone, "Path=/sonde;"));
     assert_int_equal(who(access, &visit).scope, SN_SCOPE_NONE);
     sn_access_free(access);
+}
+
+static void a_session_outlives_the_controller(void **state)
+{
+    (void)state;
+    char cookie[128];
+    char path[128];
+    char text[4096] = "";
+    struct sn_access *access = open_access((struct sn_access_options){0});
+    struct sn_visit visit = visit_of("GET");
+    log_in(access, cookie);
+    sn_access_free(access);
+    (void)snprintf(path, sizeof(path), "%s/sessions", folder);
+    FILE *file = fopen(path, "re");
+    assert_non_null(file);
+    size_t size = fread(text, 1, sizeof(text) - 1, file);
+    (void)fclose(file);
+    assert_null(strstr(text, strchr(cookie, '=') + 1)); /* only its hash is there */
+    access = open_access((struct sn_access_options){0});
+    visit.cookie = cookie;
+    assert_string_equal(who(access, &visit).kind, "session");
+    sn_access_free(access);
+    for (size_t cut = 0; cut < size - 1; cut++) { /* a file that is damaged lets nobody in */
+        assert_int_equal(truncate(path, (off_t)(size - 2 - cut)), 0);
+        struct sn_session_table table = {0};
+        sn_session_file_load(folder, &table);
+        assert_true(sn_session_table_find(&table, strchr(cookie, '=') + 1,
+                                          strlen(strchr(cookie, '=') + 1),
+                                          sn_clock_monotonic_ns()) <= 1);
+    }
 }
 
 static void a_cookie_counts_for_our_own_pages_only(void **state)
@@ -241,14 +273,15 @@ static void codes_and_sessions_end_and_are_few(void **state)
     char cookie[SN_TOKEN_SIZE];
     struct sonde_error err = {0};
     struct sn_session_table table = {0};
+    const struct sn_session_basis basis = {.key_id = ""};
     uint64_t now = 1;
-    assert_int_equal(sn_session_table_code(&table, now, code, &err), SONDE_OK);
+    assert_int_equal(sn_session_table_code(&table, &basis, now, code, &err), SONDE_OK);
     assert_int_equal(
         sn_session_table_redeem(&table, code, now + SN_SESSION_CODE_LIFE_NS + 1, cookie, &err),
         SONDE_E_DENIED);
     for (size_t i = 0; i <= SN_SESSION_COUNT_MAX; i++) {
         struct sonde_error other = {0};
-        assert_int_equal(sn_session_table_code(&table, now, code, &other), SONDE_OK);
+        assert_int_equal(sn_session_table_code(&table, &basis, now, code, &other), SONDE_OK);
         assert_int_equal(sn_session_table_redeem(&table, code, now++, i ? cookie : first, &other),
                          SONDE_OK);
     }
@@ -259,6 +292,106 @@ static void codes_and_sessions_end_and_are_few(void **state)
         later += SN_SESSION_IDLE_MAX_NS - 1;
         assert_int_equal(sn_session_table_find(&table, cookie, strlen(cookie), later) != 0, i < 3);
     }
+}
+
+static void a_session_stands_on_its_key(void **state)
+{
+    (void)state;
+    char cookie[SN_TOKEN_SIZE];
+    struct sonde_error err = {0};
+    struct sn_session_table table = {0};
+    assert_int_equal(sn_session_table_admit(&table, "0123456789abcdef", 1, cookie, &err), SONDE_OK);
+    uint64_t id = sn_session_table_find(&table, cookie, strlen(cookie), 2);
+    assert_string_equal(sn_session_table_key(&table, id), "0123456789abcdef");
+    assert_string_equal(sn_session_table_key(&table, id + 1), "");
+    assert_true(sn_session_table_end(&table, id));
+    assert_string_equal(sn_session_table_key(&table, id), "");
+}
+
+static void a_key_throws_out_its_own_sessions_only(void **state)
+{
+    (void)state;
+    char first[SN_TOKEN_SIZE];
+    char mine[SN_TOKEN_SIZE];
+    char cookie[SN_TOKEN_SIZE];
+    struct sonde_error err = {0};
+    struct sn_session_table table = {0};
+    assert_int_equal(sn_session_table_admit(&table, "", 1, first, &err), SONDE_OK);
+    assert_int_equal(sn_session_table_admit(&table, "a", 2, mine, &err), SONDE_OK);
+    for (uint64_t i = 0; i < 2u * SN_SESSION_COUNT_MAX; i++)
+        assert_int_equal(sn_session_table_admit(&table, "a", 3 + i, cookie, &err), SONDE_OK);
+    assert_int_not_equal(sn_session_table_find(&table, first, strlen(first), 999), 0);
+    assert_int_not_equal(sn_session_table_find(&table, cookie, strlen(cookie), 999), 0);
+    assert_int_equal(sn_session_table_find(&table, mine, strlen(mine), 999), 0);
+}
+
+static void a_link_is_worth_its_maker(void **state)
+{
+    (void)state;
+    char token[SN_TOKEN_SIZE];
+    char code[48];
+    char late[48];
+    char header[256];
+    char cookie[128];
+    struct sonde_error err = {0};
+    struct sn_key gone;
+    struct sn_identity browser;
+    struct sn_access *access = open_access((struct sn_access_options){0});
+    struct sn_key key = {.scope = SN_SCOPE_SECRETS, .name = "ops"};
+    assert_int_equal(sn_key_file_add(folder, &key, token, &err), SONDE_OK);
+    struct sn_visit visit = visit_of("GET");
+    (void)snprintf(header, sizeof(header), "Bearer %s", token);
+    visit.authorization = header;
+    struct sn_identity maker = who(access, &visit);
+    assert_int_equal(sn_access_new_code(access, &maker, code, &err), SONDE_OK);
+    assert_int_equal(sn_access_new_code(access, &maker, late, &err), SONDE_OK);
+    assert_int_equal(sn_access_redeem(access, code, true, header, &browser, &err), SONDE_OK);
+    assert_string_equal(browser.key_id, key.id);
+    (void)snprintf(cookie, sizeof(cookie), "%.*s", (int)strcspn(header, ";"), header);
+    visit = visit_of("GET");
+    visit.cookie = cookie;
+    assert_string_equal(who(access, &visit).name, "ops");
+    assert_int_equal(sn_key_file_revoke(folder, "ops", &gone, &err), SONDE_OK);
+    assert_int_equal(who(access, &visit).scope, SN_SCOPE_NONE);
+    assert_false(sn_access_is_good(access, &browser));
+    assert_int_equal(sn_access_redeem(access, late, true, header, &browser, &err), SONDE_E_DENIED);
+    sn_access_free(access);
+}
+
+static void a_link_shares_the_life_of_its_makers_session(void **state)
+{
+    (void)state;
+    char code[SN_TOKEN_SIZE];
+    char cookie[SN_TOKEN_SIZE];
+    struct sonde_error err = {0};
+    struct sn_session_table table = {0};
+    const uint64_t hour = 3600ull * SN_NS_PER_SECOND;
+    const struct sn_session_basis basis = {.key_id = "", .age_ns = SN_SESSION_LIFE_MAX_NS - hour};
+    assert_int_equal(sn_session_table_code(&table, &basis, 1, code, &err), SONDE_OK);
+    assert_int_equal(sn_session_table_redeem(&table, code, 2, cookie, &err), SONDE_OK);
+    assert_int_not_equal(sn_session_table_find(&table, cookie, strlen(cookie), hour), 0);
+    assert_int_equal(sn_session_table_find(&table, cookie, strlen(cookie), hour + 2), 0);
+}
+
+static void what_was_idle_does_not_come_back(void **state)
+{
+    (void)state;
+    char idle[SN_TOKEN_SIZE];
+    char busy[SN_TOKEN_SIZE];
+    struct sonde_error err = {0};
+    struct sn_session_table before = {0};
+    struct sn_session_table after = {0};
+    uint64_t now = sn_clock_monotonic_ns();
+    uint64_t then = now - SN_SESSION_IDLE_MAX_NS - 2 * SN_NS_PER_SECOND;
+    assert_int_equal(sn_session_table_admit(&before, "", then, idle, &err), SONDE_OK);
+    assert_int_equal(sn_session_table_admit(&before, "", then + SN_NS_PER_SECOND, busy, &err),
+                     SONDE_OK);
+    before.sessions[1].used_ns = now - SN_SESSION_IDLE_MAX_NS / 2;
+    sn_session_file_save(folder, &before);
+    sn_session_file_load(folder, &after);
+    assert_int_equal(sn_session_table_find(&after, idle, strlen(idle), now), 0);
+    assert_int_not_equal(sn_session_table_find(&after, busy, strlen(busy), now), 0);
+    assert_int_equal(sn_session_table_find(&after, busy, strlen(busy), now), 1);
 }
 
 /* --- refused whoever asks --- */
@@ -360,8 +493,16 @@ static void a_key_in_the_address_is_refused(void **state)
         {"key=x", false},
         {"pid=1&access_token=x", false},
         {"Token=x", false},
-        {"x=sonde_abc", false},
+        {"name=sonde_shop.nettrace", true},
+        {"name=eyJack.nettrace", true},
+        {"name=eyJ", true},
+        {"name=sonde_0123456789012345678901234567890123456789-_", true},
+        {"name=sonde_shop-of-the-third-floor-on-the-17th-of-the-month.nettrace", true},
+        {"name=sonde_0123456789012345678901234567890123456789-_x&x=1", false},
+        {"x=sonde_sonde_0123456789012345678901234567890123456789-_x", false},
+        {"sonde_0123456789012345678901234567890123456789-_x", false},
         {"x=eyJhbGciOiJFUzI1NiJ9.e30.x", false},
+        {"x=eyJhbGciOiJFUzI1NiJ9.e30.x&y=1", false},
     };
     const char *why = "";
     struct sn_access *access = open_access((struct sn_access_options){0});
@@ -418,8 +559,14 @@ int main(void)
         TEST(nobody_is_served_without_a_name_unless_said),
         TEST(a_socket_is_for_its_own_user_and_root),
         TEST(a_code_is_good_for_one_cookie),
+        TEST(a_session_outlives_the_controller),
         TEST(a_cookie_counts_for_our_own_pages_only),
         TEST(codes_and_sessions_end_and_are_few),
+        TEST(a_session_stands_on_its_key),
+        TEST(a_key_throws_out_its_own_sessions_only),
+        TEST(a_link_is_worth_its_maker),
+        TEST(a_link_shares_the_life_of_its_makers_session),
+        TEST(what_was_idle_does_not_come_back),
         TEST(a_foreign_host_is_refused_on_loopback_too),
         TEST(a_foreign_origin_is_refused),
         TEST(a_key_in_the_address_is_refused),

@@ -115,11 +115,60 @@ static void every_cut_is_fine(void **state)
     }
 }
 
+/* Parts add up to the whole, wherever they are cut. */
+static void parts_add_up(void **state)
+{
+    (void)state;
+    for (uint64_t at = 500; at < 3600; at += 50) {
+        SN_AUTO(sn_cpu_slices_free) struct sn_cpu_slices *early = read_text(example);
+        SN_AUTO(sn_cpu_slices_free) struct sn_cpu_slices *late = read_text(example);
+        sn_cpu_slices_cut(early, 0, at);
+        sn_cpu_slices_cut(late, at, UINT64_MAX);
+        uint64_t sum =
+            sn_cpu_slices_thread(early, 5756)->ran_ns + sn_cpu_slices_thread(late, 5756)->ran_ns;
+        assert_in_range(sum, 799, 800); /* a nanosecond may be lost in rounding */
+    }
+}
+
+static void a_part_is_a_record(void **state)
+{
+    (void)state;
+    SN_AUTO(sn_cpu_slices_free) struct sn_cpu_slices *part = read_text(example);
+    sn_cpu_slices_cut(part, 1500, 2500);
+    assert_int_equal(part->look_count, 3);
+    assert_int_equal(part->looks[0], 1500);
+    assert_int_equal(part->looks[1], 2000);
+    assert_int_equal(part->looks[2], 2500);
+    const struct sn_cpu_thread *worker = sn_cpu_slices_thread(part, 5756);
+    assert_int_equal(worker->ran_ns, 400);
+    assert_int_equal(worker->slices[0].ran_ns, 350);
+    assert_int_equal(worker->slices[1].ran_ns, 50);
+    assert_int_equal(sn_cpu_slices_look(part, 1501), 1);
+    assert_int_equal(sn_cpu_slices_look(part, 2501), 3);
+}
+
+/* A thread that runs again later has not ended. */
+static void who_goes_on_is_there_to_the_end(void **state)
+{
+    (void)state;
+    SN_AUTO(sn_cpu_slices_free) struct sn_cpu_slices *part = read_text(example);
+    sn_cpu_slices_cut(part, 1000, 2000);
+    const struct sn_cpu_thread *later = sn_cpu_slices_thread(part, 6702);
+    assert_int_equal(later->ran_ns, 0);
+    assert_int_equal(later->count, 1);
+    assert_int_equal(later->slices[0].look, 1);
+    sn_cpu_slices_cut(part, 9000, 9500); /* there is nothing */
+    assert_int_equal(sn_cpu_slices_thread(part, 5756)->ran_ns, 0);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_example_is_read),
         cmocka_unit_test(times_find_their_interval),
+        cmocka_unit_test(parts_add_up),
+        cmocka_unit_test(a_part_is_a_record),
+        cmocka_unit_test(who_goes_on_is_there_to_the_end),
         cmocka_unit_test(bad_lines_are_passed_over),
         cmocka_unit_test(nobody_runs_longer_than_time_goes_by),
         cmocka_unit_test(what_is_no_record_is_refused),

@@ -47,7 +47,7 @@ static struct sn_flame *next(struct sn_flame *before, const char *text)
     struct sn_flame *flame = NULL;
     struct sonde_error err = {0};
     struct sonde_profile *profile = profile_of(text);
-    assert_int_equal(sn_flame_new(before, profile, &flame, &err), SONDE_OK);
+    assert_int_equal(sn_flame_new(before, profile, 20000, &flame, &err), SONDE_OK);
     sonde_profile_free(profile);
     sn_flame_release(before);
     return flame;
@@ -119,7 +119,7 @@ static void changes_make_of_one_version_the_next(void **state)
     assert_int_equal(node_at(&reader, "AB")[2], 10);
     const json_int_t *before = node_at(&reader, "AC");
     flame = next(flame, "E 3,AB 10,AC 7,ACF 1,D 1");
-    json_t *json = show(flame, 1);
+    json_t *json = show(flame, sn_flame_version(flame) - 1);
     assert_int_equal(json_array_size(json_object_get(json, "frames")), 2); /* E, F */
     assert_int_equal(json_array_size(json_object_get(json, "nodes")), 5);  /* root, A, AC, ACF, E */
     json_decref(json);
@@ -156,7 +156,7 @@ static void a_version_that_nobody_knows_gives_everything(void **state)
 {
     (void)state;
     struct sn_flame *flame = next(next(NULL, "AB 10"), "AB 10");
-    json_t *json = show(flame, 2);
+    json_t *json = show(flame, sn_flame_version(flame));
     assert_int_equal(json_array_size(json_object_get(json, "nodes")), 0); /* nothing new */
     json_decref(json);
     json = show(flame, 77);
@@ -166,14 +166,30 @@ static void a_version_that_nobody_knows_gives_everything(void **state)
     sn_flame_release(flame);
 }
 
+/* One that was forgotten and is made again has other numbers: nobody takes its changes for those of
+ * the first. */
+static void versions_of_another_numbering_are_not_known(void **state)
+{
+    (void)state;
+    struct sn_flame *first = next(NULL, "AB 10");
+    struct sn_flame *other = next(NULL, "CD 10");
+    assert_true(sn_flame_version(other) > sn_flame_version(first));
+    assert_true(sn_flame_version(other) < 1ull << 53);
+    json_t *json = show(other, sn_flame_version(first));
+    assert_int_equal(json_integer_value(json_object_get(json, "since")), 0);
+    assert_int_equal(json_array_size(json_object_get(json, "nodes")), 3);
+    json_decref(json);
+    sn_flame_release(first);
+    sn_flame_release(other);
+}
+
 static void a_held_one_outlives_its_successor(void **state)
 {
     (void)state;
     struct sn_flame *first = next(NULL, "AB 10");
     struct sn_flame *held = sn_flame_hold(first);
     struct sn_flame *second = next(first, "AB 20");
-    assert_int_equal(sn_flame_version(held), 1);
-    assert_int_equal(sn_flame_version(second), 2);
+    assert_int_equal(sn_flame_version(second), sn_flame_version(held) + 1);
     json_t *json = show(held, 0);
     assert_int_equal(json_integer_value(json_object_get(json, "total")), 10);
     json_decref(json);
@@ -209,7 +225,7 @@ static void too_many_are_numbered_anew(void **state)
         struct sn_flame *after = NULL;
         struct sonde_error err = {0};
         struct sonde_profile *profile = wide(i * 19000, 19000);
-        assert_int_equal(sn_flame_new(flame, profile, &after, &err), SONDE_OK);
+        assert_int_equal(sn_flame_new(flame, profile, 20000, &after, &err), SONDE_OK);
         sonde_profile_free(profile);
         sn_flame_release(flame);
         flame = after;
@@ -224,14 +240,108 @@ static void too_many_are_numbered_anew(void **state)
     sn_flame_release(flame);
 }
 
+/* The largest come, their callers with them, and no more than were asked for. */
+static void the_largest_nodes_come(void **state)
+{
+    (void)state;
+    struct reader reader = {0};
+    struct sonde_error err = {0};
+    struct sn_flame *flame = NULL;
+    struct sonde_profile *profile = profile_of("AB 10,ACD 7,E 1,F 1,G 1,H 1");
+    assert_int_equal(sn_flame_new(NULL, profile, 6, &flame, &err), SONDE_OK);
+    read_changes(&reader, flame);
+    assert_int_equal(node_at(&reader, "")[3], 21); /* all of it */
+    assert_int_equal(node_at(&reader, "A")[3], 17);
+    assert_int_equal(node_at(&reader, "AB")[2], 10);
+    assert_int_equal(node_at(&reader, "ACD")[2], 7);
+    json_t *json = show(flame, 0);
+    assert_int_equal(json_array_size(json_object_get(json, "nodes")), 6); /* one of the smallest */
+    json_decref(json);
+    sn_flame_release(flame);
+    assert_int_equal(sn_flame_new(NULL, profile, 2, &flame, &err), SONDE_OK);
+    json = show(flame, 0);
+    assert_int_equal(json_array_size(json_object_get(json, "nodes")), 2);
+    json_decref(json);
+    sn_flame_release(flame);
+    sonde_profile_free(profile);
+}
+
+static struct sn_flame *next_with(struct sn_flame *before, const struct sn_frame *frames,
+                                  size_t count)
+{
+    struct sn_flame *flame = NULL;
+    struct sonde_error err = {0};
+    struct sonde_profile *profile = calloc(1, sizeof(*profile));
+    assert_non_null(profile);
+    assert_int_equal(sn_profile_new(column, 1, &profile->data, NULL), 0);
+    for (size_t i = 0; i < count; i++) {
+        uint64_t values[SN_COLUMN_MAX] = {10};
+        uint32_t frame = sn_profile_frame(profile->data, &frames[i]);
+        uint32_t node = sn_profile_node(profile->data, 0, frame);
+        sn_profile_add(profile->data, sn_profile_thread(profile->data, 1, 1, ""), node, values);
+    }
+    profile->sums = sn_profile_frame_sums(profile->data, 0, SN_NO_INDEX);
+    profile->totals = sn_profile_node_totals(profile->data, 0, SN_NO_INDEX, &profile->self);
+    assert_int_equal(sn_flame_new(before, profile, 20000, &flame, &err), SONDE_OK);
+    sonde_profile_free(profile);
+    sn_flame_release(before);
+    return flame;
+}
+
+static void frames_have_flags_and_sources(void **state)
+{
+    (void)state;
+    const struct sn_frame frames[] = {
+        {.name = "A", .full_name = "A()", .module = "m", .name_space = "", .is_waiting = true},
+        {.name = "B",
+         .full_name = "B()",
+         .module = "m",
+         .name_space = "",
+         .file = "b.cs",
+         .line = 7},
+        {.name = "A",
+         .full_name = "A.MoveNext",
+         .module = "m",
+         .name_space = "",
+         .is_async = true,
+         .is_framework = true},
+        {.name = "B",
+         .full_name = "B()",
+         .module = "m",
+         .name_space = "",
+         .file = "b.cs",
+         .line = 9},
+    };
+    struct sn_flame *flame = next_with(NULL, frames, 2);
+    json_t *json = show(flame, 0);
+    const json_t *rows = json_object_get(json, "frames");
+    assert_int_equal(json_array_size(rows), 2);
+    assert_int_equal(json_integer_value(json_array_get(json_array_get(rows, 0), 4)), 4);
+    assert_string_equal(json_string_value(json_array_get(json_array_get(rows, 0), 5)), "");
+    assert_string_equal(json_string_value(json_array_get(json_array_get(rows, 1), 5)), "b.cs:7");
+    json_decref(json);
+    flame = next_with(flame, frames, 4);
+    json = show(flame, sn_flame_version(flame) - 1);
+    rows = json_object_get(json, "frames");
+    assert_int_equal(json_array_size(rows), 2); /* A again, as it has changed; another line of B */
+    assert_int_equal(json_integer_value(json_array_get(json_array_get(rows, 0), 0)), 0);
+    assert_int_equal(json_integer_value(json_array_get(json_array_get(rows, 0), 4)), 7);
+    assert_string_equal(json_string_value(json_array_get(json_array_get(rows, 1), 5)), "b.cs:9");
+    json_decref(json);
+    sn_flame_release(flame);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(changes_make_of_one_version_the_next),
         cmocka_unit_test(what_is_no_more_becomes_nothing),
         cmocka_unit_test(a_version_that_nobody_knows_gives_everything),
+        cmocka_unit_test(versions_of_another_numbering_are_not_known),
         cmocka_unit_test(a_held_one_outlives_its_successor),
         cmocka_unit_test(too_many_are_numbered_anew),
+        cmocka_unit_test(the_largest_nodes_come),
+        cmocka_unit_test(frames_have_flags_and_sources),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -211,6 +211,8 @@ static void the_default_key_is_made_kept_and_made_again(void **state)
     }
     assert_string_equal(first, second);
     assert_int_equal(mode_of("key"), 0600);
+    struct sn_key named = {.scope = SN_SCOPE_READ, .name = "default"};
+    assert_int_equal(sn_key_file_add(folder, &named, second, &err), SONDE_E_ARGUMENT);
     assert_int_equal(sn_key_file_revoke(folder, "default", &gone, &err), SONDE_OK);
     assert_int_equal(gone.scope, SN_SCOPE_SECRETS);
     assert_int_equal(access(path, F_OK), -1);

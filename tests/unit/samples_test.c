@@ -26,6 +26,8 @@ struct fixture {
     uint64_t sampler; /* the thread that takes the samples; 0: the one they are of */
 };
 
+static struct sn_part part; /* of the next fixture */
+
 static void start(struct fixture *fixture, const char *record)
 {
     *fixture = (struct fixture){0};
@@ -37,7 +39,9 @@ static void start(struct fixture *fixture, const char *record)
     if (record)
         assert_int_equal(sn_cpu_slices_read(record, strlen(record), &fixture->cpu, NULL), 0);
     const struct sn_aggregate_context context = {
-        .report = fixture->report, .code = fixture->code, .cpu = fixture->cpu};
+        .report = fixture->report, .code = fixture->code, .cpu = fixture->cpu, .part = part};
+    if (fixture->cpu && !sn_part_is_all(&part))
+        sn_cpu_slices_cut(fixture->cpu, part.from_ns, part.to_ns ? part.to_ns : UINT64_MAX);
     fixture->sink = sn_samples_sink(&context, NULL);
     assert_non_null(fixture->sink);
 }
@@ -370,10 +374,56 @@ static void equal_stays_become_one_run(void **state)
     drop(&fixture);
 }
 
+/* 100 ms of work, sampled every so often, of which a part is looked at. */
+static void work_in_part(uint64_t step_ms, uint64_t from_ms, uint64_t to_ms, uint64_t ret_sums[4])
+{
+    struct fixture fixture;
+    part = (struct sn_part){from_ms * MS, to_ms * MS};
+    start(&fixture, "sonde-cpu 1\nt 100000000\nn 7 worker\nt 150000000\n7 50000000\n"
+                    "t 200000000\n7 30000000\nt 250000000\n7 10000000\n");
+    for (uint64_t at = 100 + step_ms; at <= 200; at += step_ms)
+        sample(&fixture, 7, at * MS, MANAGED, COMPUTE);
+    end(&fixture);
+    for (int column = CPU; column <= SAMPLES; column++)
+        ret_sums[column] += sum(&fixture, COMPUTED, column);
+    drop(&fixture);
+    part = (struct sn_part){0};
+}
+
+static void parts_add_up(void **state)
+{
+    (void)state;
+    uint64_t whole[4] = {0};
+    work_in_part(1, 0, 0, whole);
+    assert_int_equal(whole[CPU], 80 * MS);
+    assert_int_equal(whole[WALL], 100 * MS);
+    for (uint64_t at = 103; at < 197; at += 4) {
+        uint64_t sums[4] = {0};
+        work_in_part(1, 0, at, sums);
+        work_in_part(1, at, 0, sums);
+        assert_in_range(sums[CPU], whole[CPU] - MS, whole[CPU]); /* a sample is before or after */
+        assert_in_range(sums[WALL], whole[WALL] - 2, whole[WALL]);
+        assert_int_equal(sums[SAMPLES], whole[SAMPLES]);
+    }
+}
+
+/* Between two samples, none of which is in it, the thread was still there. */
+static void a_part_without_samples_has_its_time(void **state)
+{
+    (void)state;
+    uint64_t sums[4] = {0};
+    work_in_part(15, 131, 139, sums);
+    assert_in_range(sums[WALL], 8 * MS - 1, 8 * MS);
+    assert_int_equal(sums[CPU], 8 * MS);
+    assert_int_equal(sums[SAMPLES], 0);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_sleeper_has_no_cpu),
+        cmocka_unit_test(parts_add_up),
+        cmocka_unit_test(a_part_without_samples_has_its_time),
         cmocka_unit_test(native_compute_counts_as_running),
         cmocka_unit_test(no_cpu_time_is_lost),
         cmocka_unit_test(time_between_samples_goes_to_the_next_that_runs),

@@ -8,6 +8,7 @@
 #include <stdint.h>
 
 #include "flow/request.h"
+#include "sink/aggregate/part.h"
 #include "symbol/frames.h"
 
 struct sn_code;
@@ -30,6 +31,7 @@ struct sn_aggregate_context {
     size_t is_in_count;
     bool with_processes;  /* stacks begin with a frame for the process */
     uint64_t interval_ns; /* what a sample of the kernel stands for */
+    struct sn_part part;  /* of those that cut it out themselves */
 };
 
 /* What a topic is made of. */
@@ -45,6 +47,7 @@ struct sn_aggregate {
     bool needs_order; /* its events come from many threads */
     struct sn_sink *(*make)(const struct sn_aggregate_context *context, struct sonde_error *err);
     enum sn_aggregate_of of;
+    bool cuts_itself; /* a part of the trace out of all of it: what it counts takes time */
 };
 
 /* Ended by one without a name. */

@@ -16,6 +16,7 @@
 #include "model/event.h"
 #include "model/report.h"
 #include "model/schema.h"
+#include "model/timeline.h"
 #include "sink/aggregate/aggregates.h"
 #include "sink/aggregate/topic_profile.h"
 #include "sink/aggregate/topics.h"
@@ -65,7 +66,8 @@ struct thrower {
 struct exceptions {
     struct sn_sink sink;
     struct sn_exception_report *report; /* borrows */
-    struct sn_arena *arena;             /* borrows: the report's */
+    struct sn_timeline *timeline;       /* borrows, as the next; NULL: not asked for */
+    struct sn_arena *arena;             /* the report's */
     struct sn_topic_profile topic;
     struct sn_type_names types;
     struct sn_buf text;
@@ -179,8 +181,10 @@ static void take_throw(struct exceptions *self, const struct sn_event *event)
     count_throw(self->report, kind, flags);
     struct flight flight = {.state = FLYING, .kind = number, .thrown_ns = event->time_ns};
     flight.place = sn_topic_profile_place(&self->topic, event, kind->name, &kind->frame);
-    if (!(flags & FLAG_RETHROWN))
+    if (!(flags & FLAG_RETHROWN)) {
         sn_topic_profile_add(&self->topic, flight.place, 1, 0);
+        sn_timeline_exception(self->timeline, event->time_ns);
+    }
     struct thrower *thrower = thrower_of(self, event->pid, event->thread_id);
     if (!thrower)
         return;
@@ -333,6 +337,7 @@ struct sn_sink *sn_exceptions_sink(const struct sn_aggregate_context *context,
     }
     *self = (struct exceptions){.sink.ops = &ops,
                                 .report = &context->report->exceptions,
+                                .timeline = context->report->timeline,
                                 .arena = &context->report->arena,
                                 .text = sn_buf_with_limit(TEXT_LIMIT),
                                 .by_thread = sn_table_with_limit(THREAD_LIMIT)};

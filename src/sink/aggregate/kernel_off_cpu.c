@@ -37,6 +37,7 @@ struct off_cpu {
     struct sn_code *code;
     struct sn_kernel_subject subject;
     uint64_t interval_ns;
+    struct sn_part part;
     struct sn_frames *frames;
     struct sn_table threads; /* process and thread -> index + 1 of the report's */
     size_t thread_capacity;
@@ -145,8 +146,8 @@ static void take_switch(struct off_cpu *self, const struct sn_event *event,
 {
     struct sn_off_cpu_report *report = &self->report->off_cpu;
     struct sn_thread_wait *thread = thread_of(self, event, process);
-    uint64_t ns = fields->numbers[0];
-    if (!thread || !event->thread_id)
+    uint64_t ns = sn_part_of(&self->part, event->time_ns, fields->numbers[0]);
+    if (!thread || !event->thread_id || (!ns && !sn_part_is_all(&self->part)))
         return;
     unsigned role = sn_runtime_role(thread->name ? thread->name : "");
     uint32_t node = sn_frames_role_node(self->frames, event, role);
@@ -161,7 +162,8 @@ static void take_switch(struct off_cpu *self, const struct sn_event *event,
     thread->off_ns += ns;
     thread->by_reason[reason] += ns;
     self->report->suspension.has_threads = true;
-    add_run_queue(self, thread, reason == SN_WAIT_PREEMPTED ? ns : fields->numbers[1]);
+    uint64_t queued = sn_part_of(&self->part, event->time_ns, fields->numbers[1]);
+    add_run_queue(self, thread, reason == SN_WAIT_PREEMPTED ? ns : queued);
     add_to_profile(self, event, node, reason, ns);
 }
 
@@ -181,13 +183,14 @@ static int take_event(struct sn_sink *sink, const struct sn_event *event)
     if (!process || event->schema == &sn_lost_schema)
         return SONDE_OK;
     int kind = sn_universal_kind(event->schema);
-    if (kind < 0)
+    bool is_in_part = sn_part_has(&self->part, event->time_ns);
+    if (kind < 0 && is_in_part)
         sn_suspensions_take(&self->suspensions, event);
-    else if (!sn_universal_decode((enum sn_universal)kind, event, &fields))
+    if (kind < 0 || !sn_universal_decode((enum sn_universal)kind, event, &fields))
         return SONDE_OK;
-    else if (kind == SN_UNIVERSAL_SWITCH)
+    if (kind == SN_UNIVERSAL_SWITCH)
         take_switch(self, event, process, &fields);
-    else if (kind == SN_UNIVERSAL_CPU)
+    else if (kind == SN_UNIVERSAL_CPU && is_in_part)
         take_cpu(self, event, fields.numbers[0]);
     return SONDE_OK;
 }
@@ -242,6 +245,7 @@ struct sn_sink *sn_off_cpu_make(const struct sn_aggregate_context *context, stru
         .code = context->code,
         .subject = {context->code, context->is_in, context->is_in_count},
         .interval_ns = context->interval_ns,
+        .part = context->part,
         .threads = sn_table_with_limit(THREAD_LIMIT),
         .reasons = sn_table_with_limit(NODE_LIMIT),
         .suspensions.report = &context->report->suspension,

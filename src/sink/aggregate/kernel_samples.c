@@ -47,6 +47,7 @@ struct kernel_samples {
     struct sn_code *code;
     struct sn_kernel_subject subject;
     uint64_t interval_ns;
+    struct sn_part part;
     struct sn_profile *profile; /* of the report */
     struct sn_frames *frames;
     struct thread *threads; /* owns; as in the profile */
@@ -187,15 +188,18 @@ static void take_switch(struct kernel_samples *self, const struct sn_event *even
 {
     struct thread *thread = thread_of(self, event, process);
     struct sn_process_sums *sums = sn_machine_processes_of(&self->processes, process);
-    uint64_t ns = fields->numbers[0] < event->time_ns ? fields->numbers[0] : event->time_ns;
+    uint64_t ns = sn_part_of(&self->part, event->time_ns, fields->numbers[0]);
+    uint64_t end_ns = sn_part_end(&self->part, event->time_ns);
     if (!thread || !sums || !event->thread_id)
         return;
     sums->off_ns += ns;
-    sums->run_queue_ns += fields->numbers[2] == SN_OFF_PREEMPTED ? ns : fields->numbers[1];
+    sums->run_queue_ns += fields->numbers[2] == SN_OFF_PREEMPTED
+                              ? ns
+                              : sn_part_of(&self->part, event->time_ns, fields->numbers[1]);
     uint32_t node = sn_frames_role_node(self->frames, event, thread->role);
     const struct sn_run run = {
-        .start_ns = event->time_ns - ns,
-        .end_ns = event->time_ns,
+        .start_ns = end_ns - ns,
+        .end_ns = end_ns,
         .node = node == SN_NO_INDEX ? node : sn_wait_place(self->profile, node),
         .values = {[WALL] = ns, [WAIT] = ns},
     };
@@ -208,6 +212,11 @@ static int take_event(struct sn_sink *sink, const struct sn_event *event)
     struct sn_universal_fields fields;
     int kind = event->schema == &sn_lost_schema ? -1 : sn_universal_kind(event->schema);
     if (kind < 0 || !sn_universal_decode((enum sn_universal)kind, event, &fields))
+        return SONDE_OK;
+    bool is_in = kind == SN_UNIVERSAL_SWITCH
+                     ? sn_part_of(&self->part, event->time_ns, fields.numbers[0]) > 0
+                     : sn_part_has(&self->part, event->time_ns);
+    if (!is_in && !sn_part_is_all(&self->part))
         return SONDE_OK;
     if (kind == SN_UNIVERSAL_THROTTLE) {
         self->report->machine.throttled_ns += fields.numbers[1];
@@ -280,6 +289,7 @@ struct sn_sink *sn_kernel_samples_make(const struct sn_aggregate_context *contex
         .code = context->code,
         .subject = {context->code, context->is_in, context->is_in_count},
         .interval_ns = context->interval_ns,
+        .part = context->part,
         .by_id = sn_table_with_limit(THREAD_LIMIT),
     };
     int rc = sn_profile_new(columns, sizeof(columns) / sizeof(*columns), &self->profile, err);

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/array.h"
+#include "model/timeline.h"
 #include "sink/aggregate/event_fields.h"
 
 #define ROUTE_MAX 256u
@@ -95,6 +96,25 @@ struct sn_route *sn_request_routes_at(const struct sn_request_routes *routes, ui
     return index < report->count ? &report->routes[index] : NULL;
 }
 
+void sn_request_routes_show(const struct sn_request_routes *routes, uint32_t index,
+                            const struct sn_request_end *how, bool is_open)
+{
+    const struct sn_route *route = sn_request_routes_at(routes, index);
+    if (!route || !routes->report->timeline)
+        return;
+    const struct sn_timeline_request request = {
+        .start_ns = how->at_ns > how->time_ns ? how->at_ns - how->time_ns : 0,
+        .end_ns = how->at_ns,
+        .method = route->method,
+        .pattern = route->pattern,
+        .host = route->host,
+        .status = how->status,
+        .is_failed = how->is_failed || how->status >= 500,
+        .is_open = is_open,
+    };
+    sn_timeline_request(routes->report->timeline, (enum sn_request_source)route->source, &request);
+}
+
 void sn_request_routes_end(struct sn_request_routes *routes, enum sn_request_source source,
                            uint32_t index, const struct sn_request_end *end)
 {
@@ -102,6 +122,7 @@ void sn_request_routes_end(struct sn_request_routes *routes, enum sn_request_sou
     struct sn_route *route = sn_request_routes_at(routes, index);
     if (!route)
         return;
+    sn_request_routes_show(routes, index, end, false);
     uint32_t class = end->status / 100;
     route->done_count++;
     route->by_status[class < SN_STATUS_CLASSES ? class : 0]++;
@@ -143,7 +164,7 @@ static int most_time_first(const void *left, const void *right)
     return order ? order : strcmp(a->method, b->method);
 }
 
-void sn_request_routes_finish(struct sn_request_routes *routes)
+int sn_request_routes_finish(struct sn_request_routes *routes)
 {
     struct sn_request_report *report = &routes->report->requests;
     enum sn_request_source served = best_of(routes, SN_REQUEST_HOSTING, SN_REQUEST_BRIDGE);
@@ -164,4 +185,5 @@ void sn_request_routes_finish(struct sn_request_routes *routes)
     take_sums(routes, sent, &report->sent_times);
     if (kept)
         qsort(report->routes, kept, sizeof(*report->routes), most_time_first);
+    return sn_timeline_take_requests(routes->report->timeline, served, sent);
 }

@@ -40,15 +40,20 @@ struct sn_route *sn_request_routes_at(const struct sn_request_routes *routes, ui
 
 /* How a request ended. */
 struct sn_request_end {
-    uint64_t time_ns;
-    uint32_t status; /* 0: not told */
+    uint64_t at_ns;
+    uint64_t time_ns; /* it took */
+    uint32_t status;  /* 0: not told */
     bool is_failed;
 };
 
 void sn_request_routes_end(struct sn_request_routes *routes, enum sn_request_source source,
                            uint32_t index, const struct sn_request_end *end);
 
+/* One by itself, where the report has a timeline. */
+void sn_request_routes_show(const struct sn_request_routes *routes, uint32_t index,
+                            const struct sn_request_end *how, bool is_open);
+
 /* Drops what a better source told too, adds up and sorts. No puts after this. */
-void sn_request_routes_finish(struct sn_request_routes *routes);
+int sn_request_routes_finish(struct sn_request_routes *routes);
 
 #endif

@@ -178,7 +178,8 @@ static void end(struct requests *requests, enum sn_request_source source,
         requests->routes.unmatched_count[source]++;
         return;
     }
-    struct sn_request_end how = {.time_ns = sn_elapsed(open.since_ns, event->time_ns),
+    struct sn_request_end how = {.at_ns = event->time_ns,
+                                 .time_ns = sn_elapsed(open.since_ns, event->time_ns),
                                  .status = status ? status : open.status,
                                  .is_failed = open.count != 0};
     sn_request_routes_end(&requests->routes, source, open.kind, &how);
@@ -312,11 +313,12 @@ static void improve(struct requests *requests, struct sn_open *open)
 }
 
 /* A stop that brings its duration needs no start. */
-static void take_whole(struct requests *requests, enum sn_request_source source)
+static void take_whole(struct requests *requests, enum sn_request_source source, uint64_t now_ns)
 {
     struct sn_request_bridge *bridge = &requests->bridge;
     name_by_bridge(requests);
-    struct sn_request_end how = {.time_ns = bridge->duration_ns, .status = bridge->status};
+    struct sn_request_end how = {
+        .at_ns = now_ns, .time_ns = bridge->duration_ns, .status = bridge->status};
     sn_request_routes_end(&requests->routes, source, count_begun(requests, source), &how);
 }
 
@@ -335,7 +337,7 @@ static bool take_bridge(struct requests *requests, const struct sn_event *event)
     if (!bridge->is_outgoing)
         for_each_around(requests, event, SN_REQUEST_HOSTING, SN_REQUEST_BRIDGE, improve);
     if (bridge->has_duration && !sn_open_set_find(&requests->open, key_of(requests, source, event)))
-        take_whole(requests, source);
+        take_whole(requests, source, event->time_ns);
     else
         end(requests, source, event, bridge->status);
     return true;
@@ -379,6 +381,9 @@ static void count_open(struct requests *requests)
         uint64_t age_ns = sn_elapsed(open->since_ns, end_ns);
         if (age_ns > route->oldest_ns)
             route->oldest_ns = age_ns;
+        const struct sn_request_end how = {
+            .at_ns = end_ns, .time_ns = age_ns, .status = open->status, .is_failed = open->count};
+        sn_request_routes_show(&requests->routes, open->kind, &how, true);
     }
     for (size_t i = 0; i < requests->report->requests.count; i++) {
         struct sn_route *route = &requests->report->requests.routes[i];
@@ -388,10 +393,10 @@ static void count_open(struct requests *requests)
 
 static int finish(struct sn_sink *sink, struct sonde_error *err)
 {
-    (void)err;
     struct requests *requests = (struct requests *)sink;
     count_open(requests);
-    sn_request_routes_finish(&requests->routes);
+    if (sn_request_routes_finish(&requests->routes) != SONDE_OK)
+        return sn_fail(err, SONDE_E_NOMEM, 0, "no memory for requests");
     return SONDE_OK;
 }
 

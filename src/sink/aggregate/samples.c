@@ -54,13 +54,17 @@ struct thread {
     bool is_ended;     /* its samples are kept until the end */
     struct sn_run run; /* the last one, still growing */
     bool has_run;
+    struct sn_weighed before; /* of a part: the last sample before it */
+    bool has_before;
+    bool is_over; /* seen after the part */
 };
 
 struct samples {
     struct sn_sink sink;
     struct sn_report *report;
     const struct sn_cpu_slices *cpu; /* or NULL */
-    struct sn_profile *profile;      /* of the report */
+    struct sn_part part;
+    struct sn_profile *profile; /* of the report */
     struct sn_frames *frames;
     struct thread *threads; /* owns */
     size_t thread_count;
@@ -282,7 +286,8 @@ static void take_pending(struct samples *samples, struct thread *thread, bool is
             .start_ns = sample->time_ns,
             .end_ns = sample->time_ns + sample->stay_ns,
             .node = spent_at(samples, sample->node),
-            .values = {[CPU] = sample->cpu_ns, [WALL] = sample->stay_ns, [SAMPLES] = 1},
+            .values =
+                {[CPU] = sample->cpu_ns, [WALL] = sample->stay_ns, [SAMPLES] = !sample->is_old},
         };
         if (!keep_ended(samples, thread, sample, &run))
             add_sample(samples, thread, sample->node, &run);
@@ -384,20 +389,10 @@ static uint64_t interval_of(struct samples *samples, const struct thread *thread
     return sn_cpu_slices_look(cpu, time_ns);
 }
 
-static int take_sample(struct sn_sink *sink, const struct sn_event *event)
+static int add_pending(struct samples *samples, struct thread *thread,
+                       const struct sn_weighed *sample)
 {
-    struct samples *samples = (struct samples *)sink;
-    if (event->schema == &sn_lost_schema)
-        return SONDE_OK;
-    struct thread *thread = thread_of(samples, event);
-    if (!thread) {
-        samples->profile->dropped_count++;
-        return SONDE_OK;
-    }
-    if (event->capture_thread_id != event->thread_id)
-        (void)sn_table_put(&samples->samplers, event->capture_thread_id); /* one, hardly ever two */
-    close_stay(thread, event->time_ns);
-    uint64_t look = interval_of(samples, thread, event->time_ns);
+    uint64_t look = interval_of(samples, thread, sample->time_ns);
     if (look != thread->look) {
         take_pending(samples, thread, false);
         thread->look = look;
@@ -410,16 +405,56 @@ static int take_sample(struct sn_sink *sink, const struct sn_event *event)
     if (!pending)
         return SONDE_E_NOMEM;
     thread->pending = pending;
-    uint32_t node = sn_frames_node(samples->frames, event);
-    pending[thread->count++] =
-        (struct sn_weighed){.time_ns = event->time_ns,
-                            .node = node,
-                            .sureness = (uint8_t)sureness_of(samples, event, node)};
-    if (!samples->first_ns || event->time_ns < samples->first_ns)
-        samples->first_ns = event->time_ns;
-    if (event->time_ns > samples->last_ns)
-        samples->last_ns = event->time_ns;
+    pending[thread->count++] = *sample;
+    if (!samples->first_ns || sample->time_ns < samples->first_ns)
+        samples->first_ns = sample->time_ns;
+    if (sample->time_ns > samples->last_ns)
+        samples->last_ns = sample->time_ns;
     return SONDE_OK;
+}
+
+/* Of a part: where the thread was seen last before it, it was when that began. */
+static int begin_part(struct samples *samples, struct thread *thread, uint64_t now_ns)
+{
+    struct sn_weighed sample = thread->before;
+    if (!thread->has_before)
+        return SONDE_OK;
+    thread->has_before = false;
+    if (now_ns - sample.time_ns > LONGEST_STAY_NS)
+        return SONDE_OK;
+    sample.time_ns = samples->part.from_ns + 1; /* in the first interval, not before it */
+    sample.is_old = true;
+    return add_pending(samples, thread, &sample);
+}
+
+static int take_sample(struct sn_sink *sink, const struct sn_event *event)
+{
+    struct samples *samples = (struct samples *)sink;
+    uint64_t from_ns = samples->part.from_ns;
+    if (event->schema == &sn_lost_schema || event->time_ns + LONGEST_STAY_NS < from_ns)
+        return SONDE_OK;
+    struct thread *thread = thread_of(samples, event);
+    if (!thread) {
+        samples->profile->dropped_count++;
+        return SONDE_OK;
+    }
+    if (event->capture_thread_id != event->thread_id)
+        (void)sn_table_put(&samples->samplers, event->capture_thread_id); /* one, hardly ever two */
+    if (thread->is_over)
+        return SONDE_OK;
+    uint32_t node = sn_frames_node(samples->frames, event);
+    const struct sn_weighed sample = {.time_ns = event->time_ns,
+                                      .node = node,
+                                      .sureness = (uint8_t)sureness_of(samples, event, node)};
+    if (event->time_ns < from_ns) {
+        thread->before = sample;
+        thread->has_before = true;
+        return SONDE_OK;
+    }
+    int rc = begin_part(samples, thread, event->time_ns);
+    close_stay(thread, sn_part_end(&samples->part, event->time_ns));
+    thread->is_over = !sn_part_has(&samples->part, event->time_ns);
+    return rc != SONDE_OK || thread->is_over ? rc : add_pending(samples, thread, &sample);
 }
 
 /* --- the end --- */
@@ -482,7 +517,7 @@ static int finish(struct sn_sink *sink, struct sonde_error *err)
     struct sn_report *report = samples->report;
     for (size_t i = 0; i < samples->thread_count; i++) {
         struct thread *thread = &samples->threads[i];
-        if (thread->count)
+        if (thread->count && !thread->is_over)
             thread->pending[thread->count - 1].stay_ns = thread->last_stay_ns;
         take_pending(samples, thread, false);
     }
@@ -529,6 +564,7 @@ struct sn_sink *sn_samples_sink(const struct sn_aggregate_context *context, stru
     samples->sink.ops = &samples_ops;
     samples->report = context->report;
     samples->cpu = context->cpu;
+    samples->part = context->part;
     samples->by_id = sn_table_with_limit(THREAD_LIMIT);
     samples->samplers = sn_table_with_limit(SAMPLER_LIMIT);
     int rc = sn_profile_new(columns, sizeof(columns) / sizeof(*columns), &samples->profile, err);

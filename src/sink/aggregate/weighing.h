@@ -23,6 +23,7 @@ struct sn_weighed {
     uint32_t node;
     uint8_t sureness; /* enum sn_sureness */
     bool is_full;     /* while weighing: has got what it stands for */
+    bool is_old;      /* was taken before the part that is read, and went on into it */
 };
 
 struct sn_weighing {

@@ -33,7 +33,8 @@ struct told {
 
 struct sn_export_run {
     struct sn_configuration *configuration; /* borrows */
-    struct sonde_hub *hub;
+    struct sonde_hub *hub;                  /* owns, unless ... */
+    bool has_joined;                        /* ... it is another's, who turns it */
     struct sonde_counters *counters;
     struct sn_exporter *exporters[SN_EXPORTERS_MAX];
     size_t exporter_count;
@@ -318,7 +319,7 @@ static int open_fd(struct sn_export_run *run, struct sonde_error *err)
     run->fd = epoll_create1(EPOLL_CLOEXEC);
     if (run->fd < 0)
         return sn_fail_errno(err, "cannot wait for what comes");
-    int rc = add_fd(run, sonde_hub_fd(run->hub), err);
+    int rc = run->has_joined ? SONDE_OK : add_fd(run, sonde_hub_fd(run->hub), err);
     for (size_t i = 0; i < run->exporter_count && rc == SONDE_OK; i++) {
         if (run->exporters[i]->ops->fd)
             rc = add_fd(run, run->exporters[i]->ops->fd(run->exporters[i]), err);
@@ -326,8 +327,8 @@ static int open_fd(struct sn_export_run *run, struct sonde_error *err)
     return rc;
 }
 
-int sn_export_run_new(struct sn_configuration *configuration, bool goes_on,
-                      struct sn_export_run **ret_run, struct sonde_error *err)
+static int open_run(struct sn_configuration *configuration, bool goes_on, struct sonde_hub *hub,
+                    struct sn_export_run **ret_run, struct sonde_error *err)
 {
     SN_AUTO(sn_export_run_free) struct sn_export_run *run = calloc(1, sizeof(*run));
     if (!run)
@@ -340,8 +341,10 @@ int sn_export_run_new(struct sn_configuration *configuration, bool goes_on,
     run->interval_ns = sn_settings_number(counters, "interval");
     run->start_ns = sn_clock_monotonic_ns();
     run->round_ns = run->start_ns;
+    run->has_joined = hub != NULL;
+    run->hub = hub;
     read_labels(run);
-    int rc = sonde_hub_new(&options, &run->hub, err);
+    int rc = hub ? SONDE_OK : sonde_hub_new(&options, &run->hub, err);
     run->followed.hub = run->hub;
     run->followed.groups = run->groups;
     run->followed.group_count = GROUP_COUNT;
@@ -358,6 +361,18 @@ int sn_export_run_new(struct sn_configuration *configuration, bool goes_on,
     if (rc == SONDE_OK)
         *ret_run = SN_TAKE(run);
     return rc;
+}
+
+int sn_export_run_new(struct sn_configuration *configuration, bool goes_on,
+                      struct sn_export_run **ret_run, struct sonde_error *err)
+{
+    return open_run(configuration, goes_on, NULL, ret_run, err);
+}
+
+int sn_export_run_join(struct sn_configuration *configuration, struct sonde_hub *hub,
+                       struct sn_export_run **ret_run, struct sonde_error *err)
+{
+    return open_run(configuration, false, hub, ret_run, err);
 }
 
 static void flush_rules(struct sn_export_run *run)
@@ -380,7 +395,8 @@ void sn_export_run_free(struct sn_export_run *run)
         return;
     sonde_counters_free(run->counters);
     sn_followed_done(&run->followed);
-    sonde_hub_free(run->hub);
+    if (!run->has_joined)
+        sonde_hub_free(run->hub);
     for (size_t i = 0; i < GROUP_COUNT; i++)
         sn_event_group_done(&run->groups[i]);
     for (size_t i = 0; i < run->rule_count; i++)
@@ -402,7 +418,9 @@ int sn_export_run_fd(const struct sn_export_run *run)
 int sn_export_run_wait_ms(const struct sn_export_run *run)
 {
     uint64_t due = run->tick_ns < run->round_ns ? run->tick_ns : run->round_ns;
-    int wait = sn_clock_sooner_ms(sn_clock_poll_ms(due), sonde_hub_wait_ms(run->hub));
+    int wait = sn_clock_poll_ms(due);
+    if (!run->has_joined)
+        wait = sn_clock_sooner_ms(wait, sonde_hub_wait_ms(run->hub));
     for (size_t i = 0; i < run->exporter_count; i++) {
         if (run->exporters[i]->ops->wait_ms)
             wait = sn_clock_sooner_ms(wait, run->exporters[i]->ops->wait_ms(run->exporters[i]));
@@ -451,7 +469,7 @@ bool sn_export_run_is_over(const struct sn_export_run *run)
 int sn_export_run_turn(struct sn_export_run *run, struct sonde_error *err)
 {
     run->latest_pid = 0; /* it may be another's by now */
-    int rc = sonde_hub_turn(run->hub, err);
+    int rc = run->has_joined ? SONDE_OK : sonde_hub_turn(run->hub, err);
     for (size_t i = 0; i < run->exporter_count && rc >= 0; i++) {
         if (run->exporters[i]->ops->turn)
             rc = run->exporters[i]->ops->turn(run->exporters[i], err);
@@ -472,7 +490,10 @@ void sn_export_run_receiver(const struct sn_export_run *run, size_t index,
     struct sn_exporter *exporter = run->exporters[index];
     *ret_receiver = (struct sn_export_receiver){.settings = exporter->settings,
                                                 .place = exporter->place,
-                                                .has_sender = exporter->ops->state != NULL};
+                                                .has_sender = exporter->ops->state != NULL,
+                                                .number_count = exporter->number_count,
+                                                .asked_count = exporter->asked_count,
+                                                .asked_utc_ns = exporter->asked_utc_ns};
     if (ret_receiver->has_sender)
         exporter->ops->state(exporter, &ret_receiver->state);
 }

@@ -11,6 +11,7 @@
 #include "sink/export/settings.h"
 
 struct sn_export_run;
+struct sonde_hub;
 
 /* One receiver. Texts are borrowed until the next turn. */
 struct sn_export_receiver {
@@ -18,6 +19,9 @@ struct sn_export_receiver {
     const char *place;                  /* "tcp://...", "http://127.0.0.1:9464/metrics" */
     bool has_sender;                    /* otherwise it is asked, and `state` is zero */
     struct sn_sender_state state;
+    uint64_t number_count; /* that it was sent or shown */
+    uint64_t asked_count;  /* how often it was asked, and when last: 0, never */
+    uint64_t asked_utc_ns;
 };
 
 struct sn_export_tally {
@@ -43,6 +47,11 @@ struct sn_export_tally {
  * long as there is anything to watch. */
 int sn_export_run_new(struct sn_configuration *configuration, bool goes_on,
                       struct sn_export_run **ret_run, struct sonde_error *err);
+
+/* The same as one of several who use a hub, which its owner turns: before this, whenever it is time
+ * for either. The hub is there until after the run. */
+int sn_export_run_join(struct sn_configuration *configuration, struct sonde_hub *hub,
+                       struct sn_export_run **ret_run, struct sonde_error *err);
 
 /* The end of watching: what was collected goes out; waits for receivers, two seconds at most. Then
  * only tallies and free. */

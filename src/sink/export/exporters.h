@@ -53,6 +53,8 @@ struct sn_exporter {
     char place[160];                    /* where it sends to or is found, for people */
     uint64_t point_count;               /* points that it was given */
     uint64_t number_count;              /* numbers made of them */
+    uint64_t asked_count;               /* of one that serves: how often it was asked */
+    uint64_t asked_utc_ns;              /* and when last; 0: never */
 };
 
 /* Ended by NULL. */

@@ -63,7 +63,12 @@ static void make_page(void *user, const struct sn_page_request *request,
 
 static void answer(void *user, struct sn_http_exchange *exchange)
 {
-    sn_page_share_answer(((struct prometheus *)user)->pages, exchange);
+    struct prometheus *prometheus = user;
+    if (strcmp(sn_http_exchange_path(exchange), prometheus->path) == 0) {
+        prometheus->base.asked_count++;
+        prometheus->base.asked_utc_ns = sn_clock_utc_ns();
+    }
+    sn_page_share_answer(prometheus->pages, exchange);
 }
 
 static void flush(struct sn_exporter *exporter)

@@ -46,6 +46,22 @@ struct sn_store_health {
 };
 void sn_store_health(const struct sn_store *store, struct sn_store_health *ret_health);
 
+/* What is in it, as committed; 0 for what cannot be read now. Takes a few milliseconds. */
+struct sn_store_numbers {
+    uint64_t bytes_max;
+    uint64_t age_max_ns;
+    uint64_t free_bytes;    /* of its disk */
+    uint64_t oldest_utc_ns; /* of what is kept; 0: nothing is */
+    uint64_t process_count;
+    uint64_t series_count;
+    uint64_t recording_count;
+    uint64_t recording_bytes;
+};
+void sn_store_numbers(struct sn_store *store, struct sn_store_numbers *ret_numbers);
+
+/* Other limits from now on, until it is closed; 0: as it is. The next sweeps see to them. */
+void sn_store_limit(struct sn_store *store, uint64_t bytes_max, uint64_t age_max_ns);
+
 /* --- processes --- */
 
 /* A process is itself by pid and start: pids come back. */

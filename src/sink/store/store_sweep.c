@@ -323,6 +323,41 @@ static int shrink(struct sn_store *store, bool *ret_more, struct sonde_error *er
 
 /* --- a step --- */
 
+struct kept_files {
+    sqlite3_stmt *live; /* whether a file is a live recording's */
+    uint64_t bytes;
+};
+
+static void add_kept(struct sn_store *store, const struct found *found, void *user)
+{
+    struct kept_files *kept = user;
+    struct sonde_error unread = {0};
+    char stem[256];
+    (void)store;
+    (void)snprintf(stem, sizeof(stem), "%.*s", (int)strcspn(found->name, "."), found->name);
+    sn_store_sql_text(kept->live, 1, stem);
+    if (sn_store_sql_row(kept->live, &unread) == SONDE_END)
+        kept->bytes += found->bytes;
+    (void)sqlite3_reset(kept->live);
+}
+
+/* Live recordings, which are gone when nobody looks at them, have a ceiling of their own: nothing
+ * that is kept goes for them. */
+static int kept_bytes(struct sn_store *store, uint64_t *ret_bytes, struct sonde_error *err)
+{
+    SN_AUTO(sn_store_sql_end) sqlite3_stmt *row = NULL;
+    int rc = sn_store_sql_prepare(store->db,
+                                  "SELECT 1 FROM recording WHERE id = ?1 AND "
+                                  "instr(settings, '\"live\":true') > 0",
+                                  &row, err);
+    if (rc != SONDE_OK)
+        return rc;
+    struct kept_files kept = {.live = row};
+    each_file(store, store->files, add_kept, &kept);
+    *ret_bytes = kept.bytes;
+    return SONDE_OK;
+}
+
 /* Without the write-ahead log, which has a size of its own, and without pages that are free. */
 static int used_bytes(struct sn_store *store, uint64_t *ret_bytes, struct sonde_error *err)
 {
@@ -335,7 +370,8 @@ static int used_bytes(struct sn_store *store, uint64_t *ret_bytes, struct sonde_
         rc = sn_store_sql_number(store->db, "PRAGMA page_count", &all, err);
     if (rc == SONDE_OK)
         rc = sn_store_sql_number(store->db, "PRAGMA freelist_count", &unused, err);
-    each_file(store, store->files, add_size, &files);
+    if (rc == SONDE_OK)
+        rc = kept_bytes(store, &files, err);
     for (size_t i = 0; i < store->old.count; i++)
         files += store->old.files[i].is_beside ? store->old.files[i].bytes : 0;
     *ret_bytes = (uint64_t)((all - unused) * page) + files;
