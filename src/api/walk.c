@@ -80,10 +80,11 @@ const struct sn_trace_info *sn_walk_info(const struct sn_walk *walk)
 
 struct sn_nettrace_counters sn_walk_counters(const struct sn_walk *walk)
 {
-    return sn_decoder_counters(sn_nettrace_file_decoder(walk->source));
+    return walk->source ? sn_decoder_counters(sn_nettrace_file_decoder(walk->source))
+                        : (struct sn_nettrace_counters){0}; /* it ended before it could be opened */
 }
 
 enum sn_input_kind sn_walk_kind(const struct sn_walk *walk)
 {
-    return sn_nettrace_file_kind(walk->source);
+    return walk->source ? sn_nettrace_file_kind(walk->source) : SN_INPUT_FILE;
 }

@@ -261,6 +261,12 @@ static enum MHD_Result drop(struct sn_http_exchange *exchange, size_t size)
     return exchange->dropped_size <= DRAIN_SIZE ? MHD_YES : MHD_NO;
 }
 
+/* Its taker has not said yet that it can take more. */
+static bool is_busy(const struct sn_http_exchange *exchange)
+{
+    return exchange->is_full && !exchange->is_woken && !exchange->is_answered && !exchange->is_gone;
+}
+
 static enum MHD_Result pass_on(struct sn_http_exchange *exchange, const char *bytes, size_t size)
 {
     if (exchange->is_gone)
@@ -268,11 +274,9 @@ static enum MHD_Result pass_on(struct sn_http_exchange *exchange, const char *by
     if (exchange->is_answered)
         return drop(exchange, size);
     exchange->is_woken = false;
-    bool wants_more = exchange->taker.take(exchange->taker.user, bytes, size);
-    if (wants_more || exchange->is_answered || exchange->is_woken)
-        return MHD_YES;
-    sn_http_link_phase(exchange->link, SN_HTTP_WORK);
-    suspend(exchange);
+    exchange->is_full = !exchange->taker.take(exchange->taker.user, bytes, size);
+    if (is_busy(exchange))
+        sn_http_link_phase(exchange->link, SN_HTTP_WORK);
     return MHD_YES;
 }
 
@@ -331,6 +335,11 @@ enum MHD_Result sn_http_exchange_serve(void *user, struct MHD_Connection *connec
         return MHD_NO;
     if (!exchange->has_head)
         return take_head(exchange, method, version);
+    if (is_busy(
+            exchange)) { /* what is there is shown again; taken and suspended, it would read on */
+        suspend(exchange);
+        return MHD_YES;
+    }
     if (!*upload_size)
         return take_end(exchange);
     size_t size = *upload_size;

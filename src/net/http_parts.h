@@ -137,6 +137,7 @@ struct sn_http_exchange {
     bool is_answered;  /* sn_http_exchange_answer was called */
     bool is_suspended; /* libmicrohttpd leaves it alone until it is resumed */
     bool is_woken;     /* while its stream was read */
+    bool is_full;      /* its taker wanted no more when it took last */
     bool is_gone;      /* its client went, or we cut it */
     bool is_name_known;
 };
