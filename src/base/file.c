@@ -56,6 +56,23 @@ long sn_file_peek_at(int dir_fd, const char *path, char *to, size_t size)
     return (long)have;
 }
 
+size_t sn_file_read_from(int fd, uint64_t offset, void *to, size_t size)
+{
+    uint8_t *bytes = to;
+    size_t have = 0;
+    if (size > INT64_MAX || offset > INT64_MAX - size) /* offsets of files are signed */
+        return 0;
+    while (have < size) {
+        ssize_t got = pread(fd, bytes + have, size - have, (off_t)(offset + have));
+        if (got < 0 && errno == EINTR)
+            continue;
+        if (got <= 0)
+            break;
+        have += (size_t)got;
+    }
+    return have;
+}
+
 /* First only a handle, O_PATH, which opens nothing; what is behind it cannot change any more. */
 int sn_file_open_regular_at(int dir_fd, const char *name)
 {

@@ -3,6 +3,7 @@
 #define SN_FILE_H
 
 #include <stddef.h>
+#include <stdint.h>
 
 struct sn_buf;
 struct sonde_error;
@@ -33,6 +34,9 @@ int sn_file_write_all(int fd, const void *bytes, size_t size, struct sonde_error
  * content is on the disk before the old goes. One that has `failed` is SONDE_E_LIMIT. */
 int sn_file_replace_at(int folder, const char *name, const struct sn_buf *text,
                        struct sonde_error *err);
+
+/* How many of `size` bytes came from `offset` on: fewer where it ends or cannot be read. */
+size_t sn_file_read_from(int fd, uint64_t offset, void *to, size_t size);
 
 /* All that is left to read of `from`, behind what was written to `to`. */
 int sn_file_copy(int from, int to, struct sonde_error *err);

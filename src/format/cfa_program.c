@@ -259,6 +259,16 @@ static bool is_rule(const struct state *state)
            state->return_address.kind == SN_RBP_SAVED && state->return_address.offset == -8;
 }
 
+/* The stack below a place where a signal struck may be in use, so that what is put there as its
+ * caller lies further down. */
+static bool is_struck(const struct state *state)
+{
+    const struct place *place = &state->return_address;
+    return !state->is_expression && state->cfa_register == REGISTER_RSP && state->cfa_offset >= 8 &&
+           fits(state->cfa_offset) && place->kind == SN_RBP_SAVED && place->offset < -8 &&
+           place->offset >= -state->cfa_offset;
+}
+
 static void fill_row(const struct state *state, struct sn_cfi_row *row)
 {
     row->base = state->return_address.is_undefined ? SN_CFA_OUTERMOST : SN_CFA_UNKNOWN;
@@ -266,7 +276,10 @@ static void fill_row(const struct state *state, struct sn_cfi_row *row)
         row->base = SN_CFA_RSP;
     else if (is_rule(state) && state->cfa_register == REGISTER_RBP)
         row->base = SN_CFA_RBP;
-    bool has_offset = row->base == SN_CFA_RSP || row->base == SN_CFA_RBP;
+    else if (is_struck(state))
+        row->base = SN_CFA_STRUCK;
+    bool has_offset = row->base != SN_CFA_UNKNOWN && row->base != SN_CFA_OUTERMOST;
+    row->struck_offset = row->base == SN_CFA_STRUCK ? (int32_t)state->return_address.offset : 0;
     row->offset = has_offset ? (int32_t)state->cfa_offset : 0;
     row->rbp = fits(state->rbp.offset) ? state->rbp.kind : SN_RBP_UNKNOWN;
     row->rbp_offset = row->rbp == SN_RBP_SAVED ? (int32_t)state->rbp.offset : 0;

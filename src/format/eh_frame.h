@@ -12,6 +12,7 @@ enum sn_cfa_base {
     SN_CFA_UNKNOWN, /* an expression, or a register that is not recorded */
     SN_CFA_RSP,
     SN_CFA_RBP,
+    SN_CFA_STRUCK,    /* rsp, but the address is not of a call: where a signal struck */
     SN_CFA_OUTERMOST, /* nobody called this: a thread or a program begins here */
 };
 
@@ -21,13 +22,15 @@ enum sn_saved_rbp {
     SN_RBP_UNKNOWN, /* an expression, another register, or lost */
 };
 
-/* The rule at one address. The return address lies at CFA - 8, and the caller's rsp is the CFA. */
+/* The rule at one address. The return address lies at CFA - 8, but for SN_CFA_STRUCK, and the
+ * caller's rsp is the CFA. */
 struct sn_cfi_row {
     uint8_t base;   /* enum sn_cfa_base */
     uint8_t rbp;    /* enum sn_saved_rbp */
     int32_t offset; /* CFA = base + offset */
     int32_t rbp_offset;
-    uint64_t start; /* of the function */
+    int32_t struck_offset; /* of the address from the CFA, as it cannot lie at its top there */
+    uint64_t start;        /* of the function */
     uint64_t size;
 };
 

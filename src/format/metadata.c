@@ -4,6 +4,7 @@
 
 #include "base/err.h"
 
+#define NAME_PIECE      128u
 #define SIGNATURE       0x424A5342u /* "BSJB" */
 #define VERSION_MAX     256u
 #define STREAM_MAX      32u
@@ -68,7 +69,7 @@ static int open_tables(struct sn_metadata *metadata, struct sn_metadata_stream s
     uint8_t wide = sn_cursor_u8(&cur);
     sn_cursor_skip(&cur, 1);
     uint64_t present = sn_cursor_u64(&cur);
-    sn_cursor_skip(&cur, 8); /* which are sorted */
+    metadata->sorted = sn_cursor_u64(&cur);
     if (!sn_metadata_row_counts(&cur, present, metadata->row_counts))
         return fail_at(&cur, err, "row counts");
     sn_cursor_skip(&cur, wide & EXTRA_DATA ? 4 : 0);
@@ -97,8 +98,10 @@ int sn_metadata_open(const uint8_t *bytes, size_t size, struct sn_metadata *ret_
             return sn_fail(err, SONDE_E_TRUNCATED, sn_cursor_offset(&cur),
                            "metadata ends within its stream %u", (unsigned)i);
         struct sn_metadata_stream stream = {bytes + offset, length};
-        if (strcmp(name, "#~") == 0)
+        if (strcmp(name, "#~") == 0 || strcmp(name, "#-") == 0)
             tables = stream;
+        else if (strcmp(name, "#Strings") == 0)
+            metadata.strings = stream;
         else if (strcmp(name, "#Blob") == 0)
             metadata.blob = stream;
         else if (strcmp(name, "#GUID") == 0)
@@ -119,11 +122,32 @@ struct sn_cursor sn_metadata_blob(const struct sn_metadata *metadata, uint32_t i
 {
     struct sn_cursor heap = sn_cursor_over(metadata->blob.bytes, metadata->blob.size);
     sn_cursor_skip(&heap, index);
+    size_t left = sn_cursor_left(&heap);
+    heap.bad |= left && !sn_metadata_load(metadata, heap.at, left < 4 ? left : 4);
     uint32_t size = sn_metadata_unsigned(&heap);
     const uint8_t *bytes = sn_cursor_bytes(&heap, size);
+    if (bytes && size && !sn_metadata_load(metadata, bytes, size))
+        bytes = NULL;
     struct sn_cursor blob = sn_cursor_over(bytes, bytes ? size : 0);
     blob.bad = !bytes;
     return blob;
+}
+
+const char *sn_metadata_string(const struct sn_metadata *metadata, uint32_t index)
+{
+    if (index >= metadata->strings.size)
+        return NULL;
+    size_t left = metadata->strings.size - index;
+    const char *name = (const char *)metadata->strings.bytes + index;
+    left = left < SN_METADATA_NAME_MAX ? left : SN_METADATA_NAME_MAX;
+    for (size_t at = 0; at < left; at += NAME_PIECE) { /* no more of a lazy heap than it takes */
+        size_t size = left - at < NAME_PIECE ? left - at : NAME_PIECE;
+        if (!sn_metadata_load(metadata, (const uint8_t *)name + at, size))
+            return NULL;
+        if (memchr(name + at, 0, size))
+            return name;
+    }
+    return NULL;
 }
 
 /* The first table, which has one row: generation, name, MVID, two more. GUIDs count from 1. */

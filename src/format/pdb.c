@@ -15,6 +15,9 @@
 #define LOCAL_CONSTANT 0x34u
 #define IMPORT_SCOPE   0x35u
 #define STATE_MACHINE  0x36u
+#define CUSTOM_DEBUG   0x37u
+
+#define PARENT_TAG_BITS 5u /* of an index that says of which table it is */
 
 #define IL_OFFSET_MAX 0x1FFFFFFFu
 #define LINE_MAX      0x1FFFFFFFu
@@ -61,6 +64,20 @@ static void size_rows(const struct sn_pdb *pdb, uint32_t sizes[SN_METADATA_TABLE
     sizes[LOCAL_CONSTANT] = metadata->string_width + blob;
     sizes[IMPORT_SCOPE] = imports + blob;
     sizes[STATE_MACHINE] = 2u * pdb->method_width;
+    sizes[CUSTOM_DEBUG] = pdb->parent_width + metadata->guid_width + blob;
+}
+
+/* What a custom row is of may be a row of almost any table, of the assembly or of the PDB. */
+static uint8_t width_of_parent(const struct sn_pdb *pdb,
+                               const uint32_t referred[SN_METADATA_TABLES])
+{
+    uint32_t most = 0;
+    for (unsigned i = 0; i < CUSTOM_DEBUG; i++) {
+        uint32_t count = i < FIRST_OF_PDB ? referred[i] : pdb->metadata.row_counts[i];
+        if (i != METHOD_DEBUG && i != STATE_MACHINE && count > most)
+            most = count;
+    }
+    return most >> (16 - PARENT_TAG_BITS) ? 4 : 2;
 }
 
 static int place_tables(struct sn_pdb *pdb, struct sonde_error *err)
@@ -68,7 +85,7 @@ static int place_tables(struct sn_pdb *pdb, struct sonde_error *err)
     uint32_t sizes[SN_METADATA_TABLES] = {0};
     struct sn_cursor cur = sn_cursor_over(pdb->metadata.rows.bytes, pdb->metadata.rows.size);
     size_rows(pdb, sizes);
-    for (unsigned i = 0; i <= STATE_MACHINE; i++) {
+    for (unsigned i = 0; i <= CUSTOM_DEBUG; i++) {
         uint32_t count = pdb->metadata.row_counts[i];
         if (i < FIRST_OF_PDB && count)
             return sn_fail(err, SONDE_E_FORMAT, 0, "metadata of an assembly, not of a PDB");
@@ -82,6 +99,8 @@ static int place_tables(struct sn_pdb *pdb, struct sonde_error *err)
             pdb->methods = table;
         else if (i == STATE_MACHINE)
             pdb->machines = table;
+        else if (i == CUSTOM_DEBUG)
+            pdb->customs = table;
     }
     return SONDE_OK;
 }
@@ -97,6 +116,7 @@ int sn_pdb_open(const uint8_t *bytes, size_t size, struct sn_pdb *ret_pdb, struc
         return rc;
     pdb.document_width = index_width(pdb.metadata.row_counts[DOCUMENT]);
     pdb.method_width = index_width(referred[METHOD_DEF]);
+    pdb.parent_width = width_of_parent(&pdb, referred);
     rc = place_tables(&pdb, err);
     if (rc == SONDE_OK)
         *ret_pdb = pdb;

@@ -24,8 +24,10 @@ struct sn_pdb {
     struct sn_pdb_table documents;
     struct sn_pdb_table methods;
     struct sn_pdb_table machines;
-    uint8_t document_width; /* bytes of an index into that table: 2 or 4 */
+    struct sn_pdb_table customs; /* what compilers say besides */
+    uint8_t document_width;      /* bytes of an index into that table: 2 or 4 */
     uint8_t method_width;
+    uint8_t parent_width; /* of what a custom row is of */
 };
 
 /* From `il_offset` on, until the next one. */
@@ -61,6 +63,11 @@ bool sn_pdb_find(const struct sn_pdb *pdb, uint32_t method, uint32_t il_offset,
 
 /* The MoveNext that an async or iterator method starts, which holds all its lines; 0 for others. */
 uint32_t sn_pdb_machine_of(const struct sn_pdb *pdb, uint32_t method);
+
+/* Where in the IL of an async method's MoveNext it goes to wait at its await `number`, counted from
+ * 0 as the source has them. False: not told. */
+bool sn_pdb_await(const struct sn_pdb *pdb, uint32_t method, uint32_t number,
+                  uint32_t *ret_il_offset);
 
 /* Appends a document's name; false when it has none. */
 bool sn_pdb_document(const struct sn_pdb *pdb, uint32_t document, struct sn_buf *to);

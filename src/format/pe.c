@@ -25,12 +25,14 @@
 #define TYPE_EMBEDDED_PDB 17u
 #define CODEVIEW_RSDS     0x53445352u
 #define EMBEDDED_MPDB     0x4244504Du
+#define METADATA_BSJB     0x424A5342u
 #define DEFLATE_RATIO_MAX 1032u /* nothing packs better, so a larger promise is a lie */
 
 struct reader {
     sn_pe_read_fn *read;
     void *user;
     struct sonde_error *err;
+    bool is_mapped; /* an address is a place */
 };
 
 struct directory {
@@ -110,6 +112,10 @@ static int find_directory(const struct reader *reader, const struct layout *layo
 static int find_offset(const struct reader *reader, const struct layout *layout,
                        const struct directory *directory, uint64_t *ret_offset)
 {
+    if (reader->is_mapped) {
+        *ret_offset = directory->address;
+        return SONDE_OK;
+    }
     uint64_t at = layout->optional_offset + layout->optional_size;
     for (uint16_t i = 0; i < layout->section_count; i++, at += SECTION_SIZE) {
         uint8_t bytes[SECTION_SIZE];
@@ -156,11 +162,13 @@ static int read_entries(const struct reader *reader, uint64_t offset, uint32_t c
         sn_cursor_skip(&cur, 4 + 4 + 2 + 2); /* characteristics, stamp, versions */
         uint32_t type = sn_cursor_u32(&cur);
         uint32_t size = sn_cursor_u32(&cur);
-        sn_cursor_skip(&cur, 4); /* its address in memory */
+        uint32_t address = sn_cursor_u32(&cur);
         uint32_t at = sn_cursor_u32(&cur);
+        if (reader->is_mapped)
+            at = address; /* 0: it is not loaded */
         if (type == TYPE_CODEVIEW)
             take_codeview(reader, at, size, debug);
-        if (type == TYPE_EMBEDDED_PDB) {
+        if (type == TYPE_EMBEDDED_PDB && at) {
             debug->embedded_offset = at;
             debug->embedded_size = size;
         }
@@ -168,53 +176,111 @@ static int read_entries(const struct reader *reader, uint64_t offset, uint32_t c
     return SONDE_OK;
 }
 
-int sn_pe_read_debug(sn_pe_read_fn *read, void *user, struct sn_pe_debug *ret_debug,
-                     struct sonde_error *err)
+static int debug_of(const struct reader *reader, const struct layout *layout,
+                    struct sn_pe_debug *ret_debug)
 {
-    const struct reader reader = {read, user, err};
     struct sn_pe_debug debug = {0};
-    struct layout layout = {0};
     struct directory directory = {0};
     uint64_t offset = 0;
-    int rc = read_headers(&reader, &layout);
-    if (rc == SONDE_OK)
-        rc = find_directory(&reader, &layout, DEBUG_DIRECTORY, &directory);
+    int rc = find_directory(reader, layout, DEBUG_DIRECTORY, &directory);
     if (rc == SONDE_OK && directory.size)
-        rc = find_offset(&reader, &layout, &directory, &offset);
+        rc = find_offset(reader, layout, &directory, &offset);
     if (rc == SONDE_OK)
-        rc = read_entries(&reader, offset, directory.size / DEBUG_ENTRY_SIZE, &debug);
+        rc = read_entries(reader, offset, directory.size / DEBUG_ENTRY_SIZE, &debug);
     if (rc == SONDE_OK)
         *ret_debug = debug;
     return rc;
 }
 
-int sn_pe_find_metadata(sn_pe_read_fn *read, void *user, uint64_t *ret_offset, uint32_t *ret_size,
-                        struct sonde_error *err)
+int sn_pe_read_debug(sn_pe_read_fn *read, void *user, struct sn_pe_debug *ret_debug,
+                     struct sonde_error *err)
 {
-    const struct reader reader = {read, user, err};
+    const struct reader reader = {.read = read, .user = user, .err = err};
     struct layout layout = {0};
+    int rc = read_headers(&reader, &layout);
+    return rc == SONDE_OK ? debug_of(&reader, &layout, ret_debug) : rc;
+}
+
+static int metadata_of(const struct reader *reader, const struct layout *layout,
+                       uint64_t *ret_offset, uint32_t *ret_size)
+{
     struct directory directory = {0};
     uint8_t header[CLI_HEADER_SIZE] = {0};
     uint64_t offset = 0;
-    int rc = read_headers(&reader, &layout);
-    if (rc == SONDE_OK)
-        rc = find_directory(&reader, &layout, CLI_DIRECTORY, &directory);
+    int rc = find_directory(reader, layout, CLI_DIRECTORY, &directory);
     if (rc == SONDE_OK && !directory.size)
-        rc = sn_fail(err, SONDE_E_FORMAT, 0, "a PE file without .NET in it");
+        rc = sn_fail(reader->err, SONDE_E_FORMAT, 0, "a PE file without .NET in it");
     if (rc == SONDE_OK)
-        rc = find_offset(&reader, &layout, &directory, &offset);
+        rc = find_offset(reader, layout, &directory, &offset);
     if (rc == SONDE_OK)
-        rc = take(&reader, offset, header, sizeof(header), ".NET header");
+        rc = take(reader, offset, header, sizeof(header), ".NET header");
     struct sn_cursor cur = sn_cursor_over(header, sizeof(header));
     sn_cursor_skip(&cur, 4 + 2 + 2); /* its size, versions */
     directory.address = sn_cursor_u32(&cur);
     directory.size = sn_cursor_u32(&cur);
     if (rc == SONDE_OK)
-        rc = find_offset(&reader, &layout, &directory, &offset);
+        rc = find_offset(reader, layout, &directory, &offset);
     if (rc != SONDE_OK)
         return rc;
     *ret_offset = offset;
     *ret_size = directory.size;
+    return SONDE_OK;
+}
+
+int sn_pe_find_metadata(sn_pe_read_fn *read, void *user, uint64_t *ret_offset, uint32_t *ret_size,
+                        struct sonde_error *err)
+{
+    const struct reader reader = {.read = read, .user = user, .err = err};
+    struct layout layout = {0};
+    int rc = read_headers(&reader, &layout);
+    return rc == SONDE_OK ? metadata_of(&reader, &layout, ret_offset, ret_size) : rc;
+}
+
+static int read_one_way(const struct reader *reader, const struct layout *layout,
+                        struct sn_pe_image *image)
+{
+    uint32_t signature = 0;
+    int rc = metadata_of(reader, layout, &image->metadata_offset, &image->metadata_size);
+    if (rc == SONDE_OK)
+        rc = take(reader, image->metadata_offset, &signature, sizeof(signature), "metadata");
+    if (rc == SONDE_OK && signature != METADATA_BSJB)
+        rc = sn_fail(reader->err, SONDE_E_FORMAT, image->metadata_offset,
+                     "a PE image without metadata where they should be");
+    image->layout = reader->is_mapped ? SN_PE_MAPPED : SN_PE_FLAT;
+    return rc;
+}
+
+/* Mapped, then flat, as far as `layout` leaves it open; *err is of the last. */
+static int read_layouts(struct reader *reader, enum sn_pe_layout layout,
+                        const struct layout *headers, struct sn_pe_image *image)
+{
+    struct sonde_error *err = reader->err;
+    struct sonde_error first = {0};
+    reader->is_mapped = layout != SN_PE_FLAT;
+    if (layout != SN_PE_EITHER)
+        return read_one_way(reader, headers, image);
+    reader->err = &first;
+    int rc = read_one_way(reader, headers, image);
+    reader->err = err;
+    reader->is_mapped = rc == SONDE_OK;
+    return rc == SONDE_OK ? rc : read_one_way(reader, headers, image);
+}
+
+int sn_pe_read_image(sn_pe_read_fn *read, void *user, enum sn_pe_layout layout,
+                     struct sn_pe_image *ret_image, struct sonde_error *err)
+{
+    struct reader reader = {.read = read, .user = user, .err = err};
+    struct sonde_error ignored = {0};
+    struct sn_pe_image image = {0};
+    struct layout headers = {0};
+    int rc = read_headers(&reader, &headers);
+    if (rc == SONDE_OK)
+        rc = read_layouts(&reader, layout, &headers, &image);
+    if (rc != SONDE_OK)
+        return rc;
+    reader.err = &ignored;
+    (void)debug_of(&reader, &headers, &image.debug); /* has none, then */
+    *ret_image = image;
     return SONDE_OK;
 }
 

@@ -12,6 +12,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "base/file.h"
 #include "base/own.h"
 
 #define SIZE_LIMIT        (64ull << 30) /* debug files of browsers take some 4 GB */
@@ -176,19 +177,11 @@ void sn_object_file_close(struct sn_object_file *file)
 size_t sn_object_file_read(const struct sn_object_file *file, uint64_t offset, void *to,
                            size_t size)
 {
-    size_t have = 0;
-    if (file->memory && offset < file->size) {
-        have = size < file->size - offset ? size : (size_t)(file->size - offset);
-        memcpy(to, file->memory + offset, have);
-        return have;
-    }
-    while (have < size && offset + have < file->size) {
-        ssize_t got = pread(file->fd, (uint8_t *)to + have, size - have, (off_t)(offset + have));
-        if (got < 0 && errno == EINTR)
-            continue;
-        if (got <= 0)
-            break;
-        have += (size_t)got;
-    }
-    return have;
+    if (offset >= file->size)
+        return 0;
+    size = size < file->size - offset ? size : (size_t)(file->size - offset);
+    if (!file->memory)
+        return sn_file_read_from(file->fd, offset, to, size);
+    memcpy(to, file->memory + offset, size);
+    return size;
 }
