@@ -15,6 +15,7 @@
 #include "base/err.h"
 #include "base/file.h"
 #include "base/own.h"
+#include "base/own_id.h"
 #include "base/user.h"
 
 /* The largest map list we read to find the runtime; beyond it the version stays unknown. */
@@ -100,19 +101,10 @@ static void take_command_line(struct sn_proc_facts *facts)
     }
 }
 
-/* The last number of NSpid: an old kernel, or no namespace of its own, has ours. */
 static void take_ns_pid(struct sn_proc_facts *facts)
 {
-    char text[4096];
-    facts->ns_pid = facts->pid;
-    const char *line = NULL;
-    if (peek(facts->pid, "status", text, sizeof(text)) > 0)
-        line = strstr(text, "\nNSpid:");
-    if (!line)
-        return;
-    char *at = (char *)line + strlen("\nNSpid:");
-    while (*at == '\t' || *at == ' ')
-        facts->ns_pid = (uint32_t)strtoul(at, &at, 10);
+    uint64_t own = sn_own_id(facts->pid, 0);
+    facts->ns_pid = own ? (uint32_t)own : facts->pid;
 }
 
 /* Lines are "number:controllers:path"; the unified tree is number 0. */

@@ -1,15 +1,13 @@
 #include "source/proc/ns_threads.h"
 
 #include <dirent.h>
-#include <fcntl.h>
 #include <inttypes.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "base/clock.h"
-#include "base/file.h"
+#include "base/own_id.h"
 #include "base/table.h"
 
 #define THREAD_LIMIT (1u << 16)
@@ -24,32 +22,13 @@ struct sn_ns_threads {
     struct sn_table ours; /* its id -> ours */
 };
 
-/* The last number of the line NSpid; 0: there is none, or only one, which is ours. */
-static uint64_t inner_id(const char *path)
-{
-    char status[4096];
-    if (sn_file_peek_at(AT_FDCWD, path, status, sizeof(status)) <= 0)
-        return 0;
-    const char *line = strstr(status, "\nNSpid:");
-    if (!line)
-        return 0;
-    char *at = NULL;
-    uint64_t first = strtoull(line + strlen("\nNSpid:"), &at, 10);
-    uint64_t last = first;
-    while (*at == '\t' || *at == ' ')
-        last = strtoull(at, &at, 10);
-    return last == first ? 0 : last;
-}
-
 struct sn_ns_threads *sn_ns_threads_new(uint32_t pid)
 {
     struct sn_ns_threads *threads = calloc(1, sizeof(*threads));
     if (!threads)
         return NULL;
-    char path[64];
-    (void)snprintf(path, sizeof(path), "/proc/%" PRIu32 "/status", pid);
     threads->pid = pid;
-    threads->is_nested = inner_id(path) != 0;
+    threads->is_nested = sn_own_id_is_apart(pid);
     threads->ours = sn_table_with_limit(THREAD_LIMIT);
     return threads;
 }
@@ -72,10 +51,8 @@ static void look(struct sn_ns_threads *threads)
     if (!tasks)
         return; /* gone */
     for (struct dirent *task = readdir(tasks); task; task = readdir(tasks)) {
-        uint64_t tid = strtoull(task->d_name, NULL, 10);
-        (void)snprintf(path, sizeof(path), "/proc/%" PRIu32 "/task/%" PRIu64 "/status",
-                       threads->pid, tid);
-        uint64_t inner = tid ? inner_id(path) : 0;
+        uint32_t tid = (uint32_t)strtoul(task->d_name, NULL, 10);
+        uint64_t inner = tid ? sn_own_id(threads->pid, tid) : 0;
         uint64_t *place = inner ? sn_table_put(&threads->ours, inner) : NULL;
         if (place)
             *place = tid;
