@@ -13,6 +13,7 @@
 #include "api/process_facts.h"
 #include "api/record_options.h"
 #include "api/runtimes.h"
+#include "api/silent_names.h"
 #include "base/arena.h"
 #include "base/clock.h"
 #include "base/err.h"
@@ -64,7 +65,8 @@ struct sn_machine {
     struct sn_perf_maps *perf_maps; /* NULL: no runtimes */
     struct sn_runtimes *runtimes;   /* NULL: they are left alone */
     struct sn_process_facts *facts;
-    struct sn_source *kernel; /* the road's once it was started, ours before; NULL: none */
+    struct sn_silent_names *silent; /* NULL: no runtimes */
+    struct sn_source *kernel;       /* the road's once it was started, ours before; NULL: none */
     struct sn_command *command;
     struct sn_machine_port *port; /* of the command's runtimes; NULL: they do not wait for us */
     struct sn_kernel_scope scope; /* borrows from the options */
@@ -90,6 +92,8 @@ static void runtime_told(void *user, const struct sn_runtime_told *told)
 {
     struct sn_machine *machine = user;
     sn_process_facts_tell(machine->facts, told->pid, told->kind, told->version, !machine->kernel);
+    if (machine->silent && told->kind == SN_PROCESS_DOTNET_OFF)
+        sn_silent_names_add(machine->silent, told->pid);
     if (machine->on_runtime && told->kind == SN_PROCESS_DOTNET)
         machine->on_runtime(machine->on_runtime_user, told->pid);
 }
@@ -106,6 +110,12 @@ static bool starts_with(struct sn_universal_text text, const char *start)
     return text.size >= size && memcmp(text.bytes, start, size) == 0;
 }
 
+static void forget_process(struct sn_machine *machine, uint32_t pid, uint64_t time_ns)
+{
+    sn_runtimes_forget(machine->runtimes, pid, time_ns);
+    sn_silent_names_forget(machine->silent, pid);
+}
+
 /* What the kernel source tells of processes: the one way in which new runtimes are found while it
  * is there. Every runtime, also within a single file, gives its own threads names of this kind. */
 static int take_process_event(struct sn_machine *machine, const struct sn_event *event)
@@ -120,7 +130,7 @@ static int take_process_event(struct sn_machine *machine, const struct sn_event 
     if (is_runtime && machine->runtimes)
         sn_runtimes_look_at(machine->runtimes, event->pid);
     else if (kind == SN_UNIVERSAL_PROCESS_EXIT && machine->runtimes)
-        sn_runtimes_forget(machine->runtimes, event->pid, event->time_ns);
+        forget_process(machine, event->pid, event->time_ns);
     else if (machine->runtimes && sn_runtimes_have_told(machine->runtimes, event->pid))
         return SONDE_OK; /* better than we could */
     else if (kind == SN_UNIVERSAL_EXISTING_PROCESS)
@@ -200,6 +210,8 @@ static int make_runtimes(struct sn_machine *machine, struct sonde_error *err)
     if (machine->options.no_runtimes)
         return SONDE_OK;
     int rc = sn_perf_maps_new(machine->loop, &machine->perf_maps, err);
+    if (rc == SONDE_OK)
+        rc = sn_silent_names_new(machine->road, &machine->silent, err);
     struct sn_runtimes_options options = {
         .road = machine->road,
         .schemas = machine->schemas,
@@ -304,6 +316,7 @@ void sn_machine_free(struct sn_machine *machine)
     if (machine->kernel && !machine->has_started)
         machine->kernel->ops->free(machine->kernel);
     sn_process_facts_free(machine->facts);
+    sn_silent_names_free(machine->silent);
     sn_schema_set_free(machine->schemas);
     sn_objects_free(machine->objects);
     sn_command_free(machine->command);
@@ -407,8 +420,12 @@ int sn_machine_tend(struct sn_machine *machine, struct sonde_error *err)
     int rc = scan(machine, now_ns, err);
     if (machine->runtimes)
         sn_runtimes_tend(machine->runtimes);
+    if (machine->silent)
+        sn_silent_names_tend(machine->silent, now_ns);
     sn_process_facts_tend(machine->facts, now_ns);
     bool is_silent = !machine->runtimes || sn_runtimes_is_done(machine->runtimes);
+    if (machine->is_stopping && machine->silent && is_silent)
+        sn_silent_names_stop(machine->silent);
     if (machine->is_stopping && is_silent)
         sn_process_facts_stop(machine->facts);
     return rc;
@@ -531,8 +548,9 @@ static void write_note(struct sn_machine *machine, const char *of_kernel)
     }
     if (!state.silent_count)
         return;
-    (void)snprintf(text, sizeof(text), "%u .NET process%s without names: %s", state.silent_count,
-                   state.silent_count == 1 ? "" : "es", state.silent_reason);
+    (void)snprintf(text, sizeof(text),
+                   "%u .NET process%s could not be asked for events and names: %s",
+                   state.silent_count, state.silent_count == 1 ? "" : "es", state.silent_reason);
     note(machine, text);
 }
 

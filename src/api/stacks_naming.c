@@ -20,9 +20,8 @@
 #include "symbol/methods.h"
 #include "symbol/names.h"
 
-#define FRAMES_MAX  (1u << 19) /* of all threads that are not at the same addresses */
-#define TEXTS_LIMIT (64u << 20)
-#define NAME_LIMIT  65536u
+#define FRAMES_MAX (1u << 19) /* of all threads that are not at the same addresses */
+#define NAME_LIMIT 65536u
 
 struct naming {
     struct sonde_stacks *stacks;       /* borrows */
@@ -47,11 +46,9 @@ static void naming_done_auto(struct naming *naming)
     sn_buf_done(&naming->name);
 }
 
-/* "" without room: a name less is no reason to fail. */
 static const char *keep(struct naming *naming, const char *text)
 {
-    const char *kept = sn_name_pool_keep(&naming->stacks->texts, text, strlen(text));
-    return kept ? kept : "";
+    return sn_stacks_keep(naming->stacks, text);
 }
 
 /* --- frames --- */
@@ -256,6 +253,9 @@ static void add_threads(struct naming *naming, const struct sn_stack_round *roun
                                         .name = thread_name(naming, sample->thread_id),
                                         .is_managed = sample->is_managed,
                                         .frames = stacks->frames + runs[i].first,
+                                        .syscall = "",
+                                        .exception = "",
+                                        .message = "",
                                         .frame_count = runs[i].count};
     }
     if (stacks->thread_count)
@@ -275,8 +275,6 @@ int sn_stacks_name(struct sonde_stacks *stacks, struct sn_stacks_session *sessio
                             .name = sn_buf_with_limit(NAME_LIMIT)};
     sn_module_facts_init(&naming.modules);
     SN_AUTO(sn_free) struct run *runs = calloc(round->count + 1, sizeof(*runs));
-    sn_name_pool_init(&stacks->texts);
-    stacks->texts.arena = sn_arena_with_limit(TEXTS_LIMIT);
     stacks->threads = calloc(round->count + 1, sizeof(*stacks->threads));
     if (!runs || !stacks->threads || !naming.threads)
         return sn_fail(err, SONDE_E_NOMEM, 0, "no memory for stacks");

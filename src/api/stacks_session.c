@@ -1,6 +1,7 @@
 #include "api/stacks_session.h"
 
 #include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
@@ -211,6 +212,8 @@ static int find_runtime(const struct asking *asking, struct sn_ipc_route *ret_ro
     if (rc == SONDE_E_BUSY || rc == SONDE_E_TIMEOUT)
         return fail_silent(asking, err);
     *ret_major = info.major;
+    (void)snprintf(asking->session->source, sizeof(asking->session->source),
+                   "the port of .NET %.32s", rc == SONDE_OK ? info.version : "");
     return rc == SONDE_OK ? rc : sn_fail_as(err, &why);
 }
 

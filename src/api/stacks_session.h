@@ -41,6 +41,7 @@ struct sn_stacks_session {
     struct sn_name_pool texts;
     struct sn_methods *methods; /* owns */
     struct sn_lines *lines;     /* owns; NULL: not asked for */
+    char source[64];            /* "the port of .NET 10.0.12" */
 };
 
 /* Waits until it is all there. Zero it before; done in any case. SONDE_END: it was cancelled. */

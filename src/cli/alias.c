@@ -5,6 +5,7 @@
 
 #include "cli/dotnet_counters.h"
 #include "cli/dotnet_monitor.h"
+#include "cli/dotnet_stack.h"
 #include "cli/dotnet_trace.h"
 
 static const struct {
@@ -13,6 +14,7 @@ static const struct {
 } aliases[] = {
     {"dotnet-trace", sn_dotnet_trace_main},
     {"dotnet-counters", sn_dotnet_counters_main},
+    {"dotnet-stack", sn_dotnet_stack_main},
     {"dotnet-monitor", sn_dotnet_monitor_main},
 };
 

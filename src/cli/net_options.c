@@ -169,7 +169,8 @@ static bool store(const struct given *given, void *arguments)
         break;
     case SN_NET_SPAN: is_good = sn_net_parse_span(given->value, place); break;
     case SN_NET_CHOICE: is_good = parse_choice(given->option->choices, given->value, place); break;
-    case SN_NET_LIST: is_good = add(place, given->value); break;
+    case SN_NET_LIST:
+    case SN_NET_WORDS: is_good = add(place, given->value); break;
     }
     return is_good;
 }
@@ -184,6 +185,7 @@ static const char *type_of(enum sn_net_kind kind)
         [SN_NET_SPAN] = "a time span, dd:hh:mm:ss",
         [SN_NET_CHOICE] = "one of:",
         [SN_NET_LIST] = "one of at most sixteen",
+        [SN_NET_WORDS] = "one of at most sixteen",
     };
     return names[kind];
 }
@@ -231,6 +233,9 @@ static void give_with_next(struct reader *reader, const struct sn_net_option *op
     if (option->kind == SN_NET_SWITCH) {
         bool is_value = has_next && parse_switch(argv[*at + 1], &ignored);
         give(reader, option, spelled, is_value ? argv[++*at] : NULL);
+    } else if (option->kind == SN_NET_WORDS) {
+        while (*at + 1 < argc && argv[*at + 1][0] != '-')
+            give(reader, option, spelled, argv[++*at]);
     } else if (has_next)
         give(reader, option, spelled, argv[++*at]);
     else
@@ -329,7 +334,8 @@ static void check_given(struct reader *reader)
         size_t times = 0;
         for (size_t k = 0; k < reader->given_count; k++)
             times += reader->given[k].option == given->option;
-        if (times > 1 && given->option->kind != SN_NET_LIST) {
+        if (times > 1 && given->option->kind != SN_NET_LIST &&
+            given->option->kind != SN_NET_WORDS) {
             sn_buf_format(&reader->errors,
                           "Option '%s' expects a single argument but %zu were provided.\n",
                           given->spelled, times);

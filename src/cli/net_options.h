@@ -19,6 +19,7 @@ enum sn_net_kind {
     SN_NET_SPAN,   /* uint64_t nanoseconds: a .NET TimeSpan, "dd:hh:mm:ss" */
     SN_NET_CHOICE, /* int: the number of one of `choices`, by name or number */
     SN_NET_LIST,   /* struct sn_net_list: may be given several times */
+    SN_NET_WORDS,  /* the same, each time with any number of words: "-d one two" */
 };
 
 #define SN_NET_LIST_MAX 16u

@@ -29,6 +29,8 @@ void sn_stacks_collapsed_write(struct sn_stream *stream, const struct sn_stacks_
     SN_AUTO(sn_buf_done) struct sn_buf safe = sn_buf_with_limit(SAFE_LIMIT);
     for (size_t i = 0; i < view->group_count; i++) {
         const struct sonde_stack_thread *first = &view->threads[view->groups[i].threads[0]];
+        if (!first->frame_count)
+            sn_buf_text(&stream->buf, "[running] ");
         for (size_t j = first->frame_count; j > 0; j--) {
             const struct sonde_stack_frame *frame = &first->frames[j - 1];
             put(stream, &safe, frame->name);

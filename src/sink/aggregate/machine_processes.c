@@ -60,7 +60,7 @@ static const char *kind_of(const struct sn_code_process *process, struct sn_repo
     }
     bool is_off = process->kind == SN_PROCESS_DOTNET_OFF;
     if (is_off)
-        sn_buf_text(&kind, ", without names");
+        sn_buf_text(&kind, ", not asked");
     if (process->runtime[0]) {
         sn_buf_text(&kind, is_off ? ": " : " "); /* why, or its version */
         sn_buf_text(&kind, process->runtime);
