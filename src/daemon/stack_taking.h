@@ -1,5 +1,5 @@
 /* Taking stacks of a process for whoever asks over HTTP: one at a time of each process, a few at a
- * time of all. From workers: it waits. */
+ * time of all; who comes meanwhile waits a second for their turn. From workers: it waits. */
 #ifndef SN_STACK_TAKING_H
 #define SN_STACK_TAKING_H
 
@@ -20,12 +20,16 @@ struct sn_stack_request {
     uint32_t pid;
     const char *format; /* as sonde_stacks_write has them */
     bool with_lines;
+    bool with_native;
+    bool with_tasks;
+    bool with_locks;
+    int way;                          /* enum sonde_stacks_way */
     bool (*is_cancelled)(void *user); /* NULL: never */
     void *cancel_user;
 };
 
-/* Appends them to `out`. SONDE_E_LIMIT: somebody takes those of that process already; SONDE_END: it
- * was cancelled; else as sonde_stacks_take. */
+/* Appends them to `out`. SONDE_E_LIMIT: others are at it for longer than a turn; SONDE_END: it was
+ * cancelled; else as sonde_stacks_take. */
 int sn_stack_taking_write(struct sn_stack_taking *taking, const struct sn_stack_request *request,
                           struct sn_buf *out, struct sonde_error *err);
 

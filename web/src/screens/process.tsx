@@ -2,6 +2,7 @@
 import type { ComponentType } from "preact";
 import { useEffect } from "preact/hooks";
 import { reaches, type Process, type Scope } from "../api";
+import { clean } from "../format";
 import { link, type Route } from "../route";
 import { session, useCell } from "../store";
 import { Empty, Loading, Notice, Tabs } from "../ui/parts";
@@ -70,7 +71,7 @@ function Known({ pid, route, presence }: { pid: number; route: Route; presence: 
         <>
             <Header process={process} live={live} hasEnded={hasEnded} />
             {hasEnded && <Ended pid={pid} process={process} lastSeen={presence.lastSeen} />}
-            {!hasEnded && !process.isReachable && <Notice mood="warn">{process.reason} {process.fix}</Notice>}
+            {!hasEnded && !process.isReachable && <Notice mood="warn">{clean(process.reason)}: {clean(process.fix)}. Its threads may be read all the same.</Notice>}
             <Tabs tabs={tabs} at={at?.id ?? ""} label="About this process" />
             {at && !isAllowed(at) && <Notice mood="warn">This needs a log-in with scope read; yours has scope {scope}.</Notice>}
             {Tab

@@ -108,6 +108,7 @@ function Unwatched({ process }: { process: Process }) {
                 <h2 class="cut">{clean(process.name)} <Badge mood="warn">cannot be watched</Badge></h2>
                 <Facts process={process} />
                 <Command line={process.commandLine} />
+                <div class="row"><a class="button" href={link(["process", process.pid, "threads"])} title="They are read from outside: its runtime need not answer">Threads</a></div>
             </div>
             <div class="why">
                 <p>{clean(process.reason)}</p>

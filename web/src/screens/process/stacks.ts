@@ -3,25 +3,69 @@ import { isFramework } from "../../../flame/rows";
 
 export interface StackFrame {
     name: string;
+    kind: "managed" | "native" | "kernel" | "runtime";
     module?: string; // absent: nobody knows
     signature?: string;
     file?: string;
     line?: number;
 }
 
+/* By the port a thread has an id and a name only. */
+export interface Thread {
+    id: number;
+    name: string;
+    managedId?: number;
+    doing?: "waiting" | "running" | "stopped";
+    syscall?: string;
+    exception?: string;
+    message?: string;
+    waitsFor?: number; // index in locks
+    moves?: number; // the same at two looks: it has not run between them
+}
+
 export interface Place {
-    threads: { id: number; name: string }[];
+    threads: Thread[];
     frames: StackFrame[];
 }
+
+export interface Lock {
+    object: string;
+    type: string;
+    kind: "monitor" | "Lock";
+    owner?: number;
+    depth: number;
+    waiters: number[];
+    deadlock?: number;
+}
+
+export interface Task {
+    count: number;
+    object: string;
+    state: number;
+    waitsOn?: string;
+    frames: StackFrame[];
+}
+
+/* Each waits for a lock that the next one holds, and the last for one of the first. */
+export type Circle = { thread: number; waitsFor: number; heldBy: number }[];
 
 export interface Stacks {
     pid: number;
     process: string;
     time: string;
+    source: string;
     threads: number;
     missing: number;
     places: Place[];
+    locks?: Lock[];
+    deadlocks?: Circle[];
+    tasks?: Task[];
+    pool?: { workers: number; queued: number; queuedLocal: number };
+    remarks: string[];
 }
+
+/* Since when a thread has not run, in milliseconds since 1970, by its id; with the number that told. */
+export type Still = Map<number, { moves: number; since: number }>;
 
 export type Change = { kind: "new" } | { kind: "count"; by: number } | null;
 
@@ -33,7 +77,8 @@ export interface Seen {
 }
 
 export const keyOf = (place: Place): string => place.frames.map((frame) => `${frame.module ?? ""}!${frame.name}${frame.signature ?? ""}`).join("\n");
-const ownOf = (place: Place): StackFrame | null => place.frames.find((frame) => !isFramework(frame.module)) ?? null;
+export const isOwn = (frame: StackFrame): boolean => frame.kind === "managed" && !isFramework(frame.module);
+const ownOf = (place: Place): StackFrame | null => place.frames.find(isOwn) ?? null;
 
 function changeOf(key: string, place: Place, before: Map<string, number> | null): Change {
     if (!before)
@@ -56,6 +101,39 @@ export function compare(now: Stacks, before: Stacks | null): Seen[] {
     return seen.sort((a, b) => Number(b.own !== null) - Number(a.own !== null) || b.place.threads.length - a.place.threads.length || (a.key < b.key ? -1 : 1));
 }
 
+/* One on a CPU of its own is not switched either, and does run: it begins anew at every look. */
+export function stillOf(now: Stacks, before: Still): Still {
+    const time = Date.parse(now.time);
+    const still: Still = new Map();
+    for (const { id, moves, doing } of now.places.flatMap((place) => place.threads)) {
+        const was = before.get(id);
+        if (moves !== undefined && doing !== "running")
+            still.set(id, { moves, since: was?.moves === moves ? was.since : time });
+    }
+    return still;
+}
+
+/* How long all threads of a place have not run, in seconds; 0: one has, or it is not known. */
+export function stillness(place: Place, still: Still, time: string): number {
+    const all = place.threads.map((thread) => still.get(thread.id)?.since ?? Infinity);
+    const latest = Math.max(...all);
+    return Number.isFinite(latest) ? (Date.parse(time) - latest) / 1000 : 0;
+}
+
+/* What all threads of a place do: "waiting in futex"; "" when they differ or it is not known. */
+export function doingOf(place: Place): string {
+    const all = new Set(place.threads.map(({ doing, syscall }) => (doing ? `${doing}${syscall ? ` in ${syscall}` : ""}` : "")));
+    return all.size === 1 ? [...all][0]! : "";
+}
+
+/* "main (4711)", as sonde stacks calls them. */
+export function labelOf(stacks: Stacks, id: number): string {
+    const thread = stacks.places.flatMap((place) => place.threads).find((one) => one.id === id);
+    return thread?.name ? `${thread.name} (${id})` : id === stacks.pid ? `main (${id})` : `thread ${id}`;
+}
+
+export const lockText = (lock: Lock): string => `${lock.kind === "monitor" ? `the monitor of ${lock.type || "an object"}` : "the Lock"} at ${lock.object}`;
+
 /* Places of before where nobody is any more. */
 export function gone(now: Stacks, before: Stacks | null): number {
     const here = counts(now);
@@ -74,11 +152,20 @@ export function namesOf(place: Place): [name: string, count: number][] {
     return [...names].sort((a, b) => b[1] - a[1]);
 }
 
+export function circleText(stacks: Stacks, circle: Circle): string {
+    const steps = circle.map(({ waitsFor, heldBy }) => {
+        const lock = stacks.locks?.[waitsFor];
+        return `waits for ${lock ? lockText(lock) : "a lock"}, held by ${labelOf(stacks, heldBy)}`;
+    });
+    return circle.length ? `${labelOf(stacks, circle[0]!.thread)} ${steps.join(", which ")}` : "a circle of locks that is too long to show, or has changed";
+}
+
 export function asText(stacks: Stacks, places: Seen[]): string {
     const parts = places.map(({ place }) => {
         const who = place.threads.map((thread) => `${thread.id}${thread.name ? ` "${thread.name}"` : ""}`).join(", ");
         const frames = place.frames.map((frame) => `    ${frame.name}${frame.signature ?? ""}${frame.module ? ` [${frame.module}]` : ""}${frame.file ? ` ${frame.file}:${frame.line ?? 0}` : ""}`);
         return `${place.threads.length} thread${place.threads.length === 1 ? "" : "s"}: ${who}\n${frames.join("\n")}`;
     });
-    return `${stacks.process} (${stacks.pid}), ${stacks.threads} threads at ${stacks.time}\n\n${parts.join("\n\n")}\n`;
+    const circles = (stacks.deadlocks ?? []).map((circle) => `deadlock: ${circleText(stacks, circle)}\n`);
+    return `${stacks.process} (${stacks.pid}), ${stacks.threads} threads at ${stacks.time}\n${circles.join("")}\n${parts.join("\n\n")}\n`;
 }
