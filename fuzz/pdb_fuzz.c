@@ -27,6 +27,8 @@ static void walk(const struct sn_pdb *pdb, uint32_t method, size_t size)
     if (sn_pdb_find(pdb, method, last, &found) && (!found.line || !count))
         abort();
     (void)sn_pdb_machine_of(pdb, method); /* any answer will do */
+    for (uint32_t i = 0; i < 4; i++)
+        (void)sn_pdb_await(pdb, method, i, &last);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);

@@ -47,6 +47,17 @@ static void find_metadata(struct file *file)
     file->reads = 0;
 }
 
+static void read_image(struct file *file, enum sn_pe_layout layout)
+{
+    struct sonde_error err = {0};
+    struct sn_pe_image image = {0};
+    int rc = sn_pe_read_image(read_bytes, file, layout, &image, &err);
+    if ((rc == SONDE_OK) != !err.text[0] || image.layout == SN_PE_EITHER ||
+        (rc == SONDE_OK && image.metadata_offset > file->size - 4))
+        abort();
+    file->reads = 0;
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
@@ -56,6 +67,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     struct sonde_error err = {0};
     unpack(data, size);
     find_metadata(&file);
+    read_image(&file, SN_PE_FLAT);
+    read_image(&file, SN_PE_MAPPED);
+    read_image(&file, SN_PE_EITHER);
     if (sn_pe_read_debug(read_bytes, &file, &debug, &err) != SONDE_OK) {
         if (!err.text[0])
             abort();

@@ -78,6 +78,14 @@ def state_of(pid):
     return stat_of(pid)[0]
 
 
+def all_stopped(pid):
+    """Whether every thread stands: each stops by itself, when it gets a CPU, and the first one's state is only its own."""
+    try:
+        return all(state_of(f"{pid}/task/{task}") in "Tt" for task in os.listdir(f"/proc/{pid}/task"))
+    except (FileNotFoundError, ProcessLookupError):
+        return False  # one ended meanwhile
+
+
 def find_dotnet(major):
     return os.path.join(_runtimes, str(major), "dotnet")
 

@@ -37,7 +37,7 @@ static struct sn_eh_frame find_frames(int fd)
 
 static void print_row(uint64_t vaddr, const struct sn_cfi_row *row)
 {
-    static const char *const bases[] = {"exp", "rsp", "rbp", "none"};
+    static const char *const bases[] = {"exp", "rsp", "rbp", "exp", "none"};
     printf("%" PRIx64 " %" PRIx64 " %" PRIx64 " %s", vaddr, row->start, row->size,
            bases[row->base]);
     if (row->base == SN_CFA_RSP || row->base == SN_CFA_RBP)

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/inotify.h>
+#include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -210,6 +211,21 @@ static void only_regular_files_of_others_are_opened(void **state)
     assert_int_equal(rmdir(folder), 0);
 }
 
+static void a_part_is_read_from_where_it_is(void **state)
+{
+    (void)state;
+    char text[16] = "";
+    SN_AUTO(sn_close) int fd = memfd_create("part", MFD_CLOEXEC);
+    assert_int_equal(write(fd, "0123456789", 10), 10);
+    assert_int_equal(sn_file_read_from(fd, 3, text, 4), 4);
+    assert_string_equal(text, "3456");
+    assert_int_equal(sn_file_read_from(fd, 8, text, sizeof(text)), 2);
+    assert_int_equal(sn_file_read_from(fd, 10, text, 1), 0);
+    assert_int_equal(sn_file_read_from(fd, UINT64_MAX - 1, text, 4), 0);
+    assert_int_equal(sn_file_read_from(fd, INT64_MAX, text, 1), 0);
+    assert_int_equal(sn_file_read_from(-1, 0, text, 1), 0);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -220,6 +236,7 @@ int main(void)
         cmocka_unit_test(what_cannot_be_read_says_why),
         cmocka_unit_test(names_are_taken_below_the_directory),
         cmocka_unit_test(a_peek_is_cut_and_ends_with_a_zero),
+        cmocka_unit_test(a_part_is_read_from_where_it_is),
         cmocka_unit_test(a_write_larger_than_the_pipe_is_written_whole),
         cmocka_unit_test(a_failed_write_says_why),
         cmocka_unit_test(only_regular_files_of_others_are_opened),

@@ -218,6 +218,256 @@ static void text_of_dotnet_monitor_is_as_documented(void **state)
                                              "  shop.dll!Shop.Program.Main\n\n");
 }
 
+/* --- what memory tells besides --- */
+
+static const struct sonde_stack_frame native[] = {
+    {.name = "__futex_wait",
+     .type_name = "",
+     .method_name = "",
+     .signature = "",
+     .module = "libc.so.6",
+     .file = "",
+     .kind = SONDE_FRAME_NATIVE},
+    MANAGED("Shop.Stock.Take", "Shop.Stock", "Take"),
+    MANAGED("Shop.Program.Main", "Shop.Program", "Main"),
+};
+static const struct sonde_stack_thread rich_threads[] = {
+    {.thread_id = 10,
+     .name = "",
+     .frames = native,
+     .frame_count = 3,
+     .managed_id = 1,
+     .doing = SONDE_THREAD_WAITING,
+     .syscall = "futex",
+     .exception = "",
+     .message = "",
+     .waits_for = 1,
+     .moves = 7,
+     .still_ns = 12000000000ull},
+    {.thread_id = 11,
+     .name = "w\x1b[2J",
+     .frames = native,
+     .frame_count = 3,
+     .managed_id = 4,
+     .doing = SONDE_THREAD_WAITING,
+     .syscall = "futex",
+     .exception = "Shop.Gone\x07",
+     .message = "no\nstock; Pwd=hunter2",
+     .waits_for = 2,
+     .moves = 9,
+     .is_pool = true,
+     .is_background = true},
+    {.thread_id = 12,
+     .name = "busy",
+     .is_managed = true,
+     .frames = work,
+     .frame_count = 0,
+     .doing = SONDE_THREAD_RUNNING,
+     .syscall = "",
+     .exception = "",
+     .message = ""},
+};
+static const uint32_t rich_members[] = {0, 1, 2};
+static const struct sonde_stack_group rich_groups[] = {{&rich_members[0], 2},
+                                                       {&rich_members[2], 1}};
+static const struct sonde_stack_lock locks[] = {
+    {.object = 0x7f10,
+     .type_name = "Shop.Stock",
+     .kind = "monitor",
+     .owner = 2,
+     .owner_id = 11,
+     .depth = 2,
+     .waiter_count = 1,
+     .waiters = &rich_members[0],
+     .deadlock = 1},
+    {.object = 0x7f20,
+     .type_name = "System.Threading.Lock",
+     .kind = "Lock",
+     .owner = 1,
+     .owner_id = 10,
+     .depth = 1,
+     .waiter_count = 1,
+     .waiters = &rich_members[1],
+     .deadlock = 1},
+    {.object = 0x7f30, .type_name = "", .kind = "monitor", .owner_id = 99, .depth = 1},
+};
+static const struct sonde_stack_task tasks[] = {{.frames = work,
+                                                 .frame_count = 2,
+                                                 .count = 5,
+                                                 .object = 0x7f40,
+                                                 .waits_on = "System.Threading.Tasks.Task",
+                                                 .state = -2}};
+static const char *const remarks[] = {"a \x1bremark"};
+static const struct sn_stacks_view rich = {.threads = rich_threads,
+                                           .thread_count = 3,
+                                           .groups = rich_groups,
+                                           .group_count = 2,
+                                           .pid = 4711,
+                                           .main_id = 10,
+                                           .name = "shop",
+                                           .utc_ns = 1763276400123000000ull,
+                                           .locks = locks,
+                                           .lock_count = 3,
+                                           .has_locks = true,
+                                           .tasks = tasks,
+                                           .task_count = 1,
+                                           .has_tasks = true,
+                                           .pool = {.is_known = true, .queued = 3, .workers = 2},
+                                           .source = "the memory of .NET 10.0.12",
+                                           .remarks = remarks,
+                                           .remark_count = 1,
+                                           .is_compared = true};
+
+#define RICH_HEAD                                                                                \
+    "shop (4711) at 2025-11-16T07:00:00.123Z: 3 threads in 2 places; from the memory of .NET "   \
+    "10.0.12\n"                                                                                  \
+    "deadlock: w\\x1b[2J (11) waits for the Lock at 0x7f20, held by main (10), which waits for " \
+    "the monitor of Shop.Stock at 0x7f10, held by w\\x1b[2J (11)\n"
+#define RICH_TAIL                                                                              \
+    "\n3 locks are held or waited for:\n"                                                      \
+    "    the monitor of Shop.Stock at 0x7f10: held by w\\x1b[2J (11), 2 times; 1 waits: main " \
+    "(10); part of a deadlock\n"                                                               \
+    "    the Lock at 0x7f20: held by main (10); 1 waits: w\\x1b[2J (11); part of a deadlock\n" \
+    "    the monitor of an object at 0x7f30: held by thread 99\n"                              \
+    "\n5 chains of async methods wait, on no thread:\n"                                        \
+    "    5 x waiting at Shop.Orders.Place ← Shop.Program.Main, for "                         \
+    "System.Threading.Tasks.Task\n"                                                            \
+    "\nthread pool: 2 workers; 3 items queued, and 0 in queues of workers\n"                   \
+    "\nnote: a \\x1bremark\n"
+
+static void people_see_what_threads_do_and_who_holds_what(void **state)
+{
+    (void)state;
+    SN_AUTO(sn_buf_done) struct sn_buf out = write_as("text", &rich);
+    assert_string_equal(
+        sn_buf_string(&out), RICH_HEAD
+        "\n2 threads: main (10, managed 1, waiting in futex, not moved for 12.0 s), "
+        "w\\x1b[2J (11, managed 4, waiting in futex)\n"
+        "  * main (10) waits for the monitor of Shop.Stock at 0x7f10, held by "
+        "w\\x1b[2J (11)\n"
+        "  * w\\x1b[2J (11) has in flight Shop.Gone\\x07: no\\x0astock; Pwd=[redacted]; it waits for the "
+        "Lock at 0x7f20, held by main (10)\n"
+        "  ~ __futex_wait  [libc.so.6]\n"
+        "    Shop.Stock.Take  [shop.dll]\n"
+        "    Shop.Program.Main  [shop.dll]\n"
+        "\n1 thread, running: busy (12)\n"
+        "    [it runs, and was not held to look at its frames]\n"
+        "\n~ is native code, k is the kernel\n" RICH_TAIL);
+    SN_AUTO(sn_buf_done) struct sn_buf alone = write_as("threads", &rich);
+    assert_non_null(strstr(sn_buf_string(&alone), "\n1 thread, waiting in futex: w\\x1b[2J (11, "
+                                                  "managed 4)\n"));
+}
+
+static void a_recursion_is_shown_once(void **state)
+{
+    (void)state;
+    struct sonde_stack_frame deep[9] = {[0] = work[0], [8] = work[1]};
+    const struct sonde_stack_thread thread = {
+        .thread_id = 10, .name = "", .frames = deep, .frame_count = 9};
+    struct sn_stacks_view one = view;
+    for (size_t i = 1; i < 8; i++)
+        deep[i] = (struct sonde_stack_frame)MANAGED("Shop.Tree.Walk", "Shop.Tree", "Walk");
+    one.threads = &thread;
+    one.thread_count = one.group_count = 1;
+    one.groups = &(struct sonde_stack_group){&members[0], 1};
+    SN_AUTO(sn_buf_done) struct sn_buf out = write_as("text", &one);
+    assert_non_null(strstr(sn_buf_string(&out), "    Shop.Orders.Place  [shop.dll]\n"
+                                                "    Shop.Tree.Walk  [shop.dll]\n"
+                                                "    ... the same 6 times more\n"
+                                                "    Shop.Program.Main  [shop.dll]\n"));
+}
+
+static void a_tree_counts_threads_from_the_outermost_frame(void **state)
+{
+    (void)state;
+    SN_AUTO(sn_buf_done) struct sn_buf out = write_as("tree", &rich);
+    assert_string_equal(sn_buf_string(&out),
+                        RICH_HEAD "\n         = busy (12)\n"
+                                  "    2    Shop.Program.Main  [shop.dll]\n"
+                                  "         Shop.Stock.Take  [shop.dll]\n"
+                                  "       ~ __futex_wait  [libc.so.6]\n"
+                                  "         = main (10), w\\x1b[2J (11)\n" RICH_TAIL);
+    SN_AUTO(sn_buf_done) struct sn_buf forked = write_as("tree", &view);
+    assert_non_null(strstr(sn_buf_string(&forked), "\n    2    Shop.Program.Main  [shop.dll]\n"
+                                                   "         Shop.Orders.Place  [shop.dll]\n"
+                                                   "         = main (10), .NET TP Worker (12)\n"
+                                                   "    1    [unknown code]\n"));
+}
+
+static void json_has_locks_deadlocks_tasks_and_moves(void **state)
+{
+    (void)state;
+    json_t *root = read_back("json", &rich);
+    json_t *thread = NULL;
+    json_int_t owner;
+    json_int_t held_by;
+    assert_string_equal(text_at(root, "source"), rich.source);
+    thread = json_array_get(
+        json_object_get(json_array_get(json_object_get(root, "places"), 0), "threads"), 0);
+    assert_string_equal(text_at(thread, "doing"), "waiting");
+    assert_string_equal(text_at(thread, "syscall"), "futex");
+    assert_int_equal(json_integer_value(json_object_get(thread, "waitsFor")), 0);
+    assert_int_equal(json_integer_value(json_object_get(thread, "moves")), 7);
+    assert_true(json_is_false(json_object_get(thread, "moved")));
+    assert_int_equal(json_unpack(root, "{s:[{s:I},{},{}]}", "locks", "owner", &owner), 0);
+    assert_int_equal(owner, 11);
+    assert_int_equal(json_unpack(root, "{s:[[{},{s:I}]]}", "deadlocks", "heldBy", &held_by), 0);
+    assert_int_equal(held_by, 11);
+    assert_int_equal(json_array_size(json_object_get(root, "tasks")), 1);
+    thread = json_array_get(
+        json_object_get(json_array_get(json_object_get(root, "places"), 0), "threads"), 1);
+    assert_string_equal(text_at(thread, "message"), "no\nstock; Pwd=[redacted]");
+    assert_string_equal(json_string_value(json_array_get(json_object_get(root, "remarks"), 0)),
+                        remarks[0]);
+    json_decref(root);
+    root = read_back("json", &view); /* what was not looked for is not there */
+    assert_null(json_object_get(root, "locks"));
+    assert_null(json_object_get(root, "tasks"));
+    assert_null(json_object_get(root, "pool"));
+    json_decref(root);
+}
+
+/* Circles that lead nowhere, threads that are not there: nothing is trusted. */
+static void a_circle_that_is_none_is_not_followed(void **state)
+{
+    (void)state;
+    struct sonde_stack_lock wrong[2] = {locks[0], locks[1]};
+    struct sn_stacks_view changed = rich;
+    uint32_t circle[4];
+    changed.locks = wrong;
+    changed.lock_count = 2;
+    wrong[1].owner = 9;
+    assert_int_equal(sn_stacks_deadlock(&changed, 1, circle, 4), 0);
+    SN_AUTO(sn_buf_done) struct sn_buf out = write_as("text", &changed);
+    assert_non_null(strstr(sn_buf_string(&out), "deadlock: a circle of locks that"));
+    wrong[0].deadlock = UINT32_MAX;
+    assert_int_equal(sn_stacks_deadlock_count(&changed), 1);
+    assert_int_equal(sn_stacks_deadlock(&rich, 1, circle, 1), 0); /* no room */
+    assert_int_equal(sn_stacks_deadlock(&rich, 1, circle, 4), 2);
+    json_decref(read_back("json", &changed));
+}
+
+static void frames_are_named_as_dotnet_stack_does(void **state)
+{
+    (void)state;
+    SN_AUTO(sn_buf_done) struct sn_buf out = write_as("dotnet-stack", &view);
+    assert_string_equal(sn_buf_string(&out), "Thread (0xA):\n"
+                                             "  CPU_TIME\n"
+                                             "  shop!Shop.Orders+<Place>d__3.MoveNext()\n"
+                                             "  shop!Shop.Program.Main()\n\n"
+                                             "Thread (0xB):\n"
+                                             "  [Native Frames]\n"
+                                             "  e\\x1bvil!Evil\"T.M\\x0ax()\n"
+                                             "  ?!?\n\n"
+                                             "Thread (0xC):\n"
+                                             "  [Native Frames]\n"
+                                             "  shop!Shop.Orders+<Place>d__3.MoveNext()\n"
+                                             "  shop!Shop.Program.Main()\n\n");
+    SN_AUTO(sn_buf_done) struct sn_buf other = write_as("dotnet-stack", &rich);
+    assert_null(strstr(sn_buf_string(&other), "futex"));
+    assert_null(strstr(sn_buf_string(&other), "(0xC)"));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -228,6 +478,12 @@ int main(void)
         cmocka_unit_test(speedscope_has_a_profile_a_thread),
         cmocka_unit_test(programs_for_dotnet_monitor_find_its_members),
         cmocka_unit_test(text_of_dotnet_monitor_is_as_documented),
+        cmocka_unit_test(people_see_what_threads_do_and_who_holds_what),
+        cmocka_unit_test(a_recursion_is_shown_once),
+        cmocka_unit_test(a_tree_counts_threads_from_the_outermost_frame),
+        cmocka_unit_test(json_has_locks_deadlocks_tasks_and_moves),
+        cmocka_unit_test(a_circle_that_is_none_is_not_followed),
+        cmocka_unit_test(frames_are_named_as_dotnet_stack_does),
     };
     return cmocka_run_group_tests_name("stacks formats", tests, NULL, NULL);
 }

@@ -28,6 +28,10 @@ internal static class Program
         ["payloads"] = Payloads.Start,
         ["meters"] = Meters.Start,
         ["planted"] = Planted.Start,
+        ["pending"] = Pending.Start,
+        ["mirror"] = Mirror.Start,
+        ["graph"] = Graph.Start,
+        ["state"] = States.Start,
     };
 
     private static int Main(string[] args)
