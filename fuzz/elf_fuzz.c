@@ -4,27 +4,10 @@
 
 #include "base/err.h"
 #include "format/elf.h"
+#include "input_file.h"
 #include "symbol/symbol_search.h"
 
 #define ADDRESS_COUNT 64u
-
-struct file {
-    const uint8_t *bytes;
-    size_t size;
-    unsigned reads;
-};
-
-static size_t read_bytes(void *user, uint64_t offset, void *to, size_t size)
-{
-    struct file *file = user;
-    if (file->reads++ > 1u << 20)
-        abort(); /* no input of a few kilobytes makes it read on and on */
-    if (offset >= file->size)
-        return 0;
-    size_t part = size < file->size - offset ? size : file->size - (size_t)offset;
-    memcpy(to, file->bytes + offset, part);
-    return part;
-}
 
 struct heard {
     const struct sn_elf *elf;
@@ -49,8 +32,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-    struct file file = {data, size, 0};
-    const struct sn_read_at reader = {read_bytes, &file};
+    struct input_file file = {data, size, 0};
+    const struct sn_read_at reader = {input_file_read, &file};
     struct sn_elf elf = {0};
     struct sonde_error err = {0};
     uint64_t vaddrs[ADDRESS_COUNT];

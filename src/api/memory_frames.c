@@ -20,7 +20,6 @@
 #include "symbol/names.h"
 #include "symbol/objects.h"
 
-#define FRAMES_MAX (1u << 20) /* of all threads together */
 #define KNOWN_MAX  (1u << 19)
 #define NAME_LIMIT 65536u
 #define KERNEL_MAX 32u /* frames of a thread in the kernel */
@@ -202,19 +201,6 @@ static const struct sonde_stack_frame *find(struct sn_memory_frames *frames,
     return &known[frames->known_count - 1];
 }
 
-static bool append(struct sonde_stacks *stacks, const struct sonde_stack_frame *frame)
-{
-    struct sonde_stack_frame *list = frame && stacks->frame_count < FRAMES_MAX
-                                         ? sn_array_room(stacks->frames, stacks->frame_count,
-                                                         &stacks->frame_capacity, sizeof(*list))
-                                         : NULL;
-    if (!list)
-        return false;
-    stacks->frames = list;
-    list[stacks->frame_count++] = *frame;
-    return true;
-}
-
 bool sn_memory_frames_add(struct sn_memory_frames *frames, const struct sn_walk_frame *walked,
                           size_t count)
 {
@@ -224,7 +210,7 @@ bool sn_memory_frames_add(struct sn_memory_frames *frames, const struct sn_walk_
         const struct sonde_stack_frame *frame = find(frames, &walked[i]);
         if (frame && frame->kind != SONDE_FRAME_MANAGED && !frames->with_native)
             continue;
-        if (!append(frames->stacks, frame))
+        if (!sn_stacks_append(frames->stacks, frame))
             return false;
     }
     return true;
@@ -249,7 +235,7 @@ void sn_memory_frames_add_kernel(struct sn_memory_frames *frames, uint32_t pid, 
         name[strcspn(name, "+")] = '\0';
         struct sonde_stack_frame frame = frame_of(keep(frames, name), SONDE_FRAME_KERNEL, 0);
         frame.module = "kernel";
-        if (!append(frames->stacks, &frame))
+        if (!sn_stacks_append(frames->stacks, &frame))
             return;
         line = end + 1;
     }

@@ -59,6 +59,10 @@ int sn_stacks_from_port(struct sonde_stacks *stacks, const struct sonde_stacks_o
 /* The one copy of a text; "" without room: a name less is no reason to fail. */
 const char *sn_stacks_keep(struct sonde_stacks *stacks, const char *text);
 
+/* Adds a copy of a frame to those of all threads, which may move. False without room, and for NULL.
+ */
+bool sn_stacks_append(struct sonde_stacks *stacks, const struct sonde_stack_frame *frame);
+
 /* Adds a remark for people, one line; those over the ceiling are dropped. */
 void sn_stacks_add_remark(struct sonde_stacks *stacks, const char *format, ...)
     __attribute__((format(printf, 2, 3)));

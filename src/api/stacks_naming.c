@@ -20,7 +20,7 @@
 #include "symbol/methods.h"
 #include "symbol/names.h"
 
-#define FRAMES_MAX (1u << 19) /* of all threads that are not at the same addresses */
+#define KNOWN_MAX  (1u << 19) /* different places */
 #define NAME_LIMIT 65536u
 
 struct naming {
@@ -132,19 +132,6 @@ static const struct sonde_stack_frame *find_frame(struct naming *naming, uint64_
     return &known[naming->known_count - 1];
 }
 
-static bool append_frame(struct sonde_stacks *stacks, const struct sonde_stack_frame *frame)
-{
-    struct sonde_stack_frame *frames = frame && stacks->frame_count < FRAMES_MAX
-                                           ? sn_array_room(stacks->frames, stacks->frame_count,
-                                                           &stacks->frame_capacity, sizeof(*frames))
-                                           : NULL;
-    if (!frames)
-        return false;
-    stacks->frames = frames;
-    frames[stacks->frame_count++] = *frame;
-    return true;
-}
-
 /* How many of the innermost frames are only where the runtime holds a thread that it has stopped,
  * with the stubs between: not what the program does. */
 static size_t held_count(const struct sonde_stack_frame *frames, size_t count)
@@ -179,7 +166,8 @@ static bool add_frames(struct naming *naming, const struct sn_stack_round *round
     size_t first = stacks->frame_count;
     for (uint32_t i = 0; i < sample->depth; i++) {
         bool is_return = i > 0 || !sample->is_managed;
-        if (!append_frame(stacks, find_frame(naming, addresses[i], is_return, sample->time_ns))) {
+        if (!sn_stacks_append(stacks,
+                              find_frame(naming, addresses[i], is_return, sample->time_ns))) {
             stacks->frame_count = first;
             return false;
         }
@@ -270,7 +258,7 @@ int sn_stacks_name(struct sonde_stacks *stacks, struct sn_stacks_session *sessio
     struct naming naming = {.stacks = stacks,
                             .session = session,
                             .threads = sn_ns_threads_new(stacks->pid),
-                            .by_address = sn_table_with_limit(FRAMES_MAX),
+                            .by_address = sn_table_with_limit(KNOWN_MAX),
                             .by_stack = sn_table_with_limit(round->count + 1),
                             .name = sn_buf_with_limit(NAME_LIMIT)};
     sn_module_facts_init(&naming.modules);

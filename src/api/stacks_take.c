@@ -10,6 +10,7 @@
 
 #include "api/options_in.h"
 #include "api/stacks_internal.h"
+#include "base/array.h"
 #include "base/err.h"
 #include "base/file.h"
 #include "base/own.h"
@@ -17,6 +18,7 @@
 #include "source/proc/facts.h"
 
 #define TEXTS_LIMIT (64u << 20)
+#define FRAMES_MAX  (1u << 20) /* of all threads together */
 
 static void sonde_stacks_free_auto(struct sonde_stacks **slot)
 {
@@ -27,6 +29,19 @@ const char *sn_stacks_keep(struct sonde_stacks *stacks, const char *text)
 {
     const char *kept = sn_name_pool_keep(&stacks->texts, text, strlen(text));
     return kept ? kept : "";
+}
+
+bool sn_stacks_append(struct sonde_stacks *stacks, const struct sonde_stack_frame *frame)
+{
+    struct sonde_stack_frame *frames = frame && stacks->frame_count < FRAMES_MAX
+                                           ? sn_array_room(stacks->frames, stacks->frame_count,
+                                                           &stacks->frame_capacity, sizeof(*frames))
+                                           : NULL;
+    if (!frames)
+        return false;
+    stacks->frames = frames;
+    frames[stacks->frame_count++] = *frame;
+    return true;
 }
 
 void sn_stacks_add_remark(struct sonde_stacks *stacks, const char *format, ...)
