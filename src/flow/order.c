@@ -36,6 +36,7 @@ struct held {
     struct sn_event event;
     struct chunk *chunk;
     struct stack *stack; /* one of its users; NULL: none */
+    uint64_t word;       /* the caller's */
     size_t cost;         /* without the stack */
 };
 
@@ -187,7 +188,7 @@ static size_t aligned(size_t size)
     return (size + _Alignof(struct held) - 1) & ~(_Alignof(struct held) - 1);
 }
 
-static int keep(struct sn_order *order, const struct sn_event *event)
+static int keep(struct sn_order *order, const struct sn_event *event, uint64_t word)
 {
     size_t stack_size = (size_t)event->stack_depth * event->pointer_size;
     size_t ids_size = (event->activity ? 16u : 0u) + (event->related ? 16u : 0u);
@@ -200,8 +201,11 @@ static int keep(struct sn_order *order, const struct sn_event *event)
         return SONDE_E_NOMEM;
     struct held *held = (struct held *)(chunk->bytes + chunk->used);
     size_t end = chunk->used + size;
-    *held = (struct held){
-        .event = *event, .chunk = chunk, .stack = stack, .cost = size + sizeof(struct place)};
+    *held = (struct held){.event = *event,
+                          .chunk = chunk,
+                          .stack = stack,
+                          .word = word,
+                          .cost = size + sizeof(struct place)};
     chunk->used += sizeof(*held);
     held->event.payload = copy_into(chunk, event->payload, event->payload_size);
     held->event.stack = stack ? stack->bytes : NULL;
@@ -262,7 +266,7 @@ static void let_go(struct sn_order *order, size_t count)
     for (size_t i = 0; i < count; i++) {
         struct held *held = order->places[i].held;
         order->released_until_ns = held->event.time_ns;
-        order->release(order->user, &held->event);
+        order->release(order->user, &held->event, held->word);
         drop_held(order, held);
     }
     order->held_count -= count;
@@ -270,14 +274,14 @@ static void let_go(struct sn_order *order, size_t count)
     memmove(order->places, order->places + count, order->held_count * sizeof(*order->places));
 }
 
-int sn_order_hold(struct sn_order *order, const struct sn_event *event)
+int sn_order_hold(struct sn_order *order, const struct sn_event *event, uint64_t word)
 {
     if (event->time_ns < order->released_until_ns) {
         order->late_count++;
-        order->release(order->user, event);
+        order->release(order->user, event, word);
         return SONDE_OK;
     }
-    int rc = keep(order, event);
+    int rc = keep(order, event, word);
     if (order->bytes > order->limit_bytes) {
         sort_held(order);
         let_go(order, (order->held_count + 1) / 2);
@@ -285,7 +289,7 @@ int sn_order_hold(struct sn_order *order, const struct sn_event *event)
     return rc;
 }
 
-void sn_order_pass(struct sn_order *order, const struct sn_event *event)
+void sn_order_pass(struct sn_order *order, const struct sn_event *event, uint64_t word)
 {
     struct sn_event passed = *event;
     sort_held(order);
@@ -293,7 +297,7 @@ void sn_order_pass(struct sn_order *order, const struct sn_event *event)
         passed.time_ns = order->released_until_ns;
     else if (order->held_count && order->places[0].time_ns < passed.time_ns)
         passed.time_ns = order->places[0].time_ns;
-    order->release(order->user, &passed);
+    order->release(order->user, &passed, word);
 }
 
 void sn_order_release(struct sn_order *order, uint64_t until_ns)
@@ -304,6 +308,12 @@ void sn_order_release(struct sn_order *order, uint64_t until_ns)
         count++;
     if (count)
         let_go(order, count);
+}
+
+void sn_order_clear_bits(struct sn_order *order, uint64_t bits)
+{
+    for (size_t i = 0; i < order->held_count; i++)
+        order->places[i].held->word &= ~bits;
 }
 
 uint64_t sn_order_late_count(const struct sn_order *order)

@@ -42,11 +42,11 @@ const struct sn_schema sn_lost_schema = {
     .wanted = UINT64_MAX,
 };
 
-static void dispatch_ordered(void *user, const struct sn_event *event)
+/* To those who wanted it when it came: others may have come since. */
+static void dispatch_ordered(void *user, const struct sn_event *event, uint64_t wanted)
 {
     struct sn_road *road = user;
-    struct sn_dispatcher *dispatcher = &road->dispatcher;
-    sn_dispatch(dispatcher, event->schema->wanted & dispatcher->ordered, event);
+    sn_dispatch(&road->dispatcher, wanted, event);
 }
 
 int sn_road_new(struct sn_loop *loop, const struct sn_road_options *options,
@@ -146,8 +146,7 @@ int sn_road_unsubscribe(struct sn_road *road, int number, struct sonde_error *er
     struct sn_dispatcher *dispatcher = &road->dispatcher;
     struct sn_sink *sink = dispatcher->subscriptions[number].sink;
     if (dispatcher->ordered >> number & 1u)
-        sn_order_release(road->order,
-                         UINT64_MAX); /* nothing held may reach the number's next holder */
+        sn_order_release(road->order, UINT64_MAX); /* what is held for it */
     forget_number(road, number);
     int rc = sink->ops->finish ? sink->ops->finish(sink, err) : SONDE_OK;
     sink->ops->free(sink);
@@ -157,6 +156,7 @@ int sn_road_unsubscribe(struct sn_road *road, int number, struct sonde_error *er
 void sn_road_drop(struct sn_road *road, int number)
 {
     struct sn_sink *sink = road->dispatcher.subscriptions[number].sink;
+    sn_order_clear_bits(road->order, 1ull << number); /* another may hold the number soon */
     forget_number(road, number);
     sink->ops->free(sink);
 }
@@ -261,13 +261,14 @@ static void deliver(struct sn_road *road, struct sn_source *source, const struct
     struct sn_dispatcher *dispatcher = &road->dispatcher;
     uint64_t wanted = event->schema->wanted & dispatcher->active;
     sn_dispatch(dispatcher, wanted & ~dispatcher->ordered, event);
-    if (!(wanted & dispatcher->ordered))
+    uint64_t ordered = wanted & dispatcher->ordered;
+    if (!ordered)
         return;
     if (event->is_timeless) {
-        sn_order_pass(road->order, event);
+        sn_order_pass(road->order, event, ordered);
         return;
     }
-    if (sn_order_hold(road->order, event) != SONDE_OK && event->schema != &sn_lost_schema)
+    if (sn_order_hold(road->order, event, ordered) != SONDE_OK && event->schema != &sn_lost_schema)
         sn_road_lost(road, source, event, 1);
     if (event->is_sorted && event->time_ns > source->complete_until_ns)
         source->complete_until_ns = event->time_ns;

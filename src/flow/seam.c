@@ -6,6 +6,7 @@
 #include "base/err.h"
 #include "base/own.h"
 #include "base/table.h"
+#include "flow/order.h"
 #include "model/event.h"
 #include "model/schema.h"
 
@@ -33,11 +34,11 @@ struct sn_seam {
     uint64_t opened_ns;
     uint64_t complete_ns;
     bool *is_copy;
-    sn_order_fn *release;
+    sn_seam_fn *release;
     void *user;
 };
 
-static void release_held(void *user, const struct sn_event *event);
+static void release_held(void *user, const struct sn_event *event, uint64_t number);
 
 int sn_seam_new(uint64_t begin_ns, struct sn_seam **ret_seam, struct sonde_error *err)
 {
@@ -103,15 +104,13 @@ bool sn_seam_note(struct sn_seam *seam, const struct sn_event *event)
            event->time_ns < seam->opened_ns;
 }
 
-/* Events of runtimes never tell their processor: there is room for a number. */
 int sn_seam_hold(struct sn_seam *seam, const struct sn_event *event)
 {
-    struct sn_event tagged = *event;
+    struct sn_event unsorted = *event;
     if (event->is_sorted && event->time_ns > seam->complete_ns)
         seam->complete_ns = event->time_ns;
-    tagged.is_sorted = false;
-    tagged.cpu = seam->held_count;
-    int rc = sn_order_hold(seam->held, &tagged);
+    unsorted.is_sorted = false;
+    int rc = sn_order_hold(seam->held, &unsorted, seam->held_count);
     if (rc != SONDE_OK)
         return rc;
     (void)add_mark(seam, event, true); /* without its mark it counts as no copy */
@@ -190,17 +189,14 @@ static uint64_t mark_copies(struct sn_seam *seam, uint64_t stop_ns)
     return copies;
 }
 
-static void release_held(void *user, const struct sn_event *event)
+static void release_held(void *user, const struct sn_event *event, uint64_t number)
 {
     struct sn_seam *seam = user;
-    if (seam->is_copy && event->cpu < seam->held_count && seam->is_copy[event->cpu])
-        return;
-    struct sn_event untagged = *event;
-    untagged.cpu = UINT32_MAX;
-    seam->release(seam->user, &untagged);
+    if (!seam->is_copy || !seam->is_copy[number])
+        seam->release(seam->user, event);
 }
 
-uint64_t sn_seam_close(struct sn_seam *seam, uint64_t stop_ns, sn_order_fn *release, void *user)
+uint64_t sn_seam_close(struct sn_seam *seam, uint64_t stop_ns, sn_seam_fn *release, void *user)
 {
     uint64_t copies = 0;
     seam->release = release;

@@ -13,11 +13,11 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "flow/order.h"
-
 struct sn_event;
 struct sn_seam;
 struct sonde_error;
+
+typedef void sn_seam_fn(void *user, const struct sn_event *event);
 
 /* Before `begin_ns` there was no second stream. */
 int sn_seam_new(uint64_t begin_ns, struct sn_seam **ret_seam, struct sonde_error *err);
@@ -40,8 +40,7 @@ bool sn_seam_is_full(const struct sn_seam *seam);
 uint64_t sn_seam_complete_ns(const struct sn_seam *seam);
 
 /* The first stream was asked to end at `stop_ns` and has ended, and the second is complete until
- * then: releases, by time, what only the
- * second brought. Returns how many copies were left out. */
-uint64_t sn_seam_close(struct sn_seam *seam, uint64_t stop_ns, sn_order_fn *release, void *user);
+ * then: releases, by time, what only the second brought. Returns how many copies were left out. */
+uint64_t sn_seam_close(struct sn_seam *seam, uint64_t stop_ns, sn_seam_fn *release, void *user);
 
 #endif

@@ -16,8 +16,9 @@ struct seen {
     uint32_t last_sequence;
 };
 
-static void remember(void *user, const struct sn_event *event)
+static void remember(void *user, const struct sn_event *event, uint64_t word)
 {
+    (void)word;
     struct seen *seen = user;
     if (seen->count < 64)
         seen->times[seen->count] = event->time_ns;
@@ -38,7 +39,7 @@ static struct sn_order *new_order(size_t limit_bytes, sn_order_fn *release, void
 static void hold_at(struct sn_order *order, uint64_t time_ns)
 {
     struct sn_event event = {.time_ns = time_ns, .pointer_size = 8};
-    assert_int_equal(sn_order_hold(order, &event), SONDE_OK);
+    assert_int_equal(sn_order_hold(order, &event, 0), SONDE_OK);
 }
 
 static void events_leave_by_time_up_to_the_mark(void **state)
@@ -61,8 +62,9 @@ static void events_leave_by_time_up_to_the_mark(void **state)
     sn_order_free(order);
 }
 
-static void check_sequence(void *user, const struct sn_event *event)
+static void check_sequence(void *user, const struct sn_event *event, uint64_t word)
 {
+    (void)word;
     uint32_t *next = user;
     assert_int_equal(event->sequence, *next);
     (*next)++;
@@ -75,7 +77,7 @@ static void ties_keep_the_order_in_which_they_came(void **state)
     struct sn_order *order = new_order(1u << 24, check_sequence, &next);
     for (uint32_t i = 0; i < 5000; i++) {
         struct sn_event event = {.time_ns = 7, .sequence = i, .pointer_size = 8};
-        assert_int_equal(sn_order_hold(order, &event), SONDE_OK);
+        assert_int_equal(sn_order_hold(order, &event, 0), SONDE_OK);
     }
     sn_order_release(order, 7);
     assert_int_equal(next, 5000);
@@ -106,8 +108,9 @@ static void fill(uint8_t *bytes, size_t size, uint32_t seed)
         bytes[i] = (uint8_t)(seed + i);
 }
 
-static void check_copy(void *user, const struct sn_event *event)
+static void check_copy(void *user, const struct sn_event *event, uint64_t word)
 {
+    (void)word;
     uint8_t expected[4096];
     uint64_t *count = user;
     uint32_t seed = event->sequence;
@@ -141,7 +144,7 @@ static void payloads_stacks_and_ids_are_copied(void **state)
                                  .stack_depth = i % 200,
                                  .activity = i % 2 ? bytes : NULL,
                                  .related = i % 3 ? NULL : bytes};
-        assert_int_equal(sn_order_hold(order, &event), SONDE_OK);
+        assert_int_equal(sn_order_hold(order, &event, 0), SONDE_OK);
         free(bytes);
     }
     sn_order_release(order, UINT64_MAX);
@@ -157,7 +160,7 @@ static void a_payload_larger_than_the_window_still_passes(void **state)
     static uint8_t large[200000];
     struct sn_event event = {
         .time_ns = 5, .pointer_size = 8, .payload = large, .payload_size = sizeof(large)};
-    assert_int_equal(sn_order_hold(order, &event), SONDE_OK);
+    assert_int_equal(sn_order_hold(order, &event, 0), SONDE_OK);
     assert_int_equal(seen.count, 1);
     sn_order_free(order);
 }
@@ -197,8 +200,9 @@ static void random_events_in_a_window_leave_sorted(void **state)
 }
 
 /* Each event has the stack that its sequence says, whichever are held with it. */
-static void check_stack(void *user, const struct sn_event *event)
+static void check_stack(void *user, const struct sn_event *event, uint64_t word)
 {
+    (void)word;
     uint64_t first = 0;
     size_t *count = user;
     assert_int_equal(event->stack_depth, 64);
@@ -221,7 +225,7 @@ static void equal_stacks_are_held_once(void **state)
                                  .pointer_size = 8,
                                  .stack = (const uint8_t *)stack,
                                  .stack_depth = DEPTH};
-        assert_int_equal(sn_order_hold(order, &event), SONDE_OK);
+        assert_int_equal(sn_order_hold(order, &event, 0), SONDE_OK);
     }
     assert_int_equal(count, 0);
     sn_order_release(order, EVENTS / 2);
@@ -240,9 +244,9 @@ static void what_has_no_time_waits_for_nobody(void **state)
     struct sn_event timeless = {.time_ns = 100, .pointer_size = 8};
     hold_at(order, 20);
     hold_at(order, 30);
-    sn_order_pass(order, &timeless);
+    sn_order_pass(order, &timeless, 0);
     sn_order_release(order, 20);
-    sn_order_pass(order, &timeless);
+    sn_order_pass(order, &timeless, 0);
     sn_order_release(order, UINT64_MAX);
     assert_int_equal(seen.count, 4);
     assert_true(seen.times[0] == 20 && seen.times[2] == 20); /* where they came, not when */

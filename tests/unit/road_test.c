@@ -272,6 +272,34 @@ static void a_loss_is_an_event_that_every_sink_sees(void **state)
     assert_int_equal(tracker->threads[0].thread_id, 71);
 }
 
+static void who_comes_later_gets_nothing_that_was_held_before(void **state)
+{
+    struct fixture *fixture = *state;
+    (void)subscribe(fixture, 0, &everything, true);
+    say(fixture->a, 0, 10, "a");
+    (void)subscribe(fixture, 1, &everything, true);
+    say(fixture->a, 0, 20, "b");
+    sn_road_stop(fixture->road);
+    assert_string_equal(fixture->text[0], "ab");
+    assert_string_equal(fixture->text[1], "b");
+}
+
+static void the_next_holder_of_a_number_gets_nothing_of_the_one_before(void **state)
+{
+    struct fixture *fixture = *state;
+    int stayer = subscribe(fixture, 0, &everything, true);
+    int leaver = subscribe(fixture, 1, &everything, true);
+    say(fixture->a, 0, 10, "a");
+    sn_road_drop(fixture->road, leaver);
+    assert_int_equal(subscribe(fixture, 2, &everything, true), leaver);
+    say(fixture->a, 0, 20, "b");
+    assert_int_equal(sn_road_subscription(fixture->road, stayer)->delivered_count, 0);
+    sn_road_stop(fixture->road);
+    assert_string_equal(fixture->text[0], "ab");
+    assert_string_equal(fixture->text[1], "");
+    assert_string_equal(fixture->text[2], "b");
+}
+
 static void an_event_goes_only_to_those_who_asked(void **state)
 {
     struct fixture *fixture = *state;
@@ -350,6 +378,10 @@ int main(void)
         cmocka_unit_test_setup_teardown(the_window_is_bounded_and_lets_the_oldest_go_first, set_up,
                                         tear_down),
         cmocka_unit_test_setup_teardown(a_loss_is_an_event_that_every_sink_sees, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(who_comes_later_gets_nothing_that_was_held_before, set_up,
+                                        tear_down),
+        cmocka_unit_test_setup_teardown(the_next_holder_of_a_number_gets_nothing_of_the_one_before,
+                                        set_up, tear_down),
         cmocka_unit_test_setup_teardown(an_event_goes_only_to_those_who_asked, set_up, tear_down),
         cmocka_unit_test_setup_teardown(an_event_that_nobody_wants_costs_one_test, set_up,
                                         tear_down),
