@@ -1,5 +1,6 @@
 #include "flow/order.h"
 
+#include <assert.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdlib.h>
@@ -61,6 +62,7 @@ struct sn_order {
     uint64_t arrivals;
     uint64_t released_until_ns;
     uint64_t late_count;
+    bool is_handing_out; /* `release` runs: whatever it did here would be undone or done twice */
 };
 
 int sn_order_new(size_t limit_bytes, sn_order_fn *release, void *user, struct sn_order **ret_order,
@@ -261,12 +263,19 @@ static void sort_held(struct sn_order *order)
         merge(order, old_count, new_count);
 }
 
+static void hand_out(struct sn_order *order, const struct sn_event *event, uint64_t word)
+{
+    order->is_handing_out = true;
+    order->release(order->user, event, word);
+    order->is_handing_out = false;
+}
+
 static void let_go(struct sn_order *order, size_t count)
 {
     for (size_t i = 0; i < count; i++) {
         struct held *held = order->places[i].held;
         order->released_until_ns = held->event.time_ns;
-        order->release(order->user, &held->event, held->word);
+        hand_out(order, &held->event, held->word);
         drop_held(order, held);
     }
     order->held_count -= count;
@@ -276,9 +285,10 @@ static void let_go(struct sn_order *order, size_t count)
 
 int sn_order_hold(struct sn_order *order, const struct sn_event *event, uint64_t word)
 {
+    assert(!order->is_handing_out);
     if (event->time_ns < order->released_until_ns) {
         order->late_count++;
-        order->release(order->user, event, word);
+        hand_out(order, event, word);
         return SONDE_OK;
     }
     int rc = keep(order, event, word);
@@ -291,17 +301,19 @@ int sn_order_hold(struct sn_order *order, const struct sn_event *event, uint64_t
 
 void sn_order_pass(struct sn_order *order, const struct sn_event *event, uint64_t word)
 {
+    assert(!order->is_handing_out);
     struct sn_event passed = *event;
     sort_held(order);
     if (order->released_until_ns)
         passed.time_ns = order->released_until_ns;
     else if (order->held_count && order->places[0].time_ns < passed.time_ns)
         passed.time_ns = order->places[0].time_ns;
-    order->release(order->user, &passed, word);
+    hand_out(order, &passed, word);
 }
 
 void sn_order_release(struct sn_order *order, uint64_t until_ns)
 {
+    assert(!order->is_handing_out);
     sort_held(order);
     size_t count = 0;
     while (count < order->held_count && order->places[count].time_ns <= until_ns)

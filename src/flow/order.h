@@ -1,4 +1,5 @@
-/* Merges events by time in a bounded window: the one copy on the road. One thread.
+/* Merges events by time in a bounded window: the one copy on the road. One thread, and not from
+ * within `release`: a sink says nothing on its own road.
  *
  * Equal stacks are held once: those of threads that wait come again and again.
  *

@@ -1,8 +1,13 @@
 /* The ordering window: merged by time, bounded, late ones counted, copies that live long enough. */
 #include "check.h"
 
+#include <fcntl.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include "base/err.h"
 #include "flow/order.h"
@@ -236,6 +241,54 @@ static void equal_stacks_are_held_once(void **state)
     sn_order_free(order);
 }
 
+/* A sink that says something on its own road. */
+static void hold_another(void *user, const struct sn_event *event, uint64_t word)
+{
+    (void)word;
+    (void)sn_order_hold(*(struct sn_order **)user, event, 0);
+}
+
+static void release_more(void *user, const struct sn_event *event, uint64_t word)
+{
+    (void)event;
+    (void)word;
+    sn_order_release(*(struct sn_order **)user, UINT64_MAX);
+}
+
+/* How a child ends whose window calls `release`. */
+static int end_of_reentry(sn_order_fn *release)
+{
+    struct sn_order *order = NULL;
+    int status = 0;
+    pid_t child = fork();
+    if (child) {
+        assert_int_equal(waitpid(child, &status, 0), child);
+        return status;
+    }
+    int nowhere = open("/dev/null", O_WRONLY | O_CLOEXEC);
+    (void)dup2(nowhere, STDERR_FILENO);                /* what assert says is no news here */
+    (void)setrlimit(RLIMIT_CORE, &(struct rlimit){0}); /* and no core either */
+    order = new_order(1u << 20, release, &order);
+    hold_at(order, 10);
+    hold_at(order, 20);
+    sn_order_release(order, UINT64_MAX);
+    _exit(0);
+}
+
+static void a_window_that_is_entered_from_its_own_release_stops_the_program(void **state)
+{
+    (void)state;
+#ifdef NDEBUG
+    skip(); /* the program was built without assertions */
+#endif
+    static sn_order_fn *const releases[] = {hold_another, release_more};
+    for (size_t i = 0; i < sizeof(releases) / sizeof(*releases); i++) {
+        int status = end_of_reentry(releases[i]);
+        assert_true(WIFSIGNALED(status));
+        assert_int_equal(WTERMSIG(status), SIGABRT);
+    }
+}
+
 static void what_has_no_time_waits_for_nobody(void **state)
 {
     (void)state;
@@ -266,6 +319,7 @@ int main(void)
         cmocka_unit_test(over_the_limit_the_oldest_half_goes_first),
         cmocka_unit_test(random_events_in_a_window_leave_sorted),
         cmocka_unit_test(equal_stacks_are_held_once),
+        cmocka_unit_test(a_window_that_is_entered_from_its_own_release_stops_the_program),
         cmocka_unit_test(what_has_no_time_waits_for_nobody),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
