@@ -60,16 +60,6 @@ void sn_ring_close(struct sn_ring *ring)
     *ring = (struct sn_ring){0};
 }
 
-/* Records are read after the head that covers them: acquire here, release in give_back. */
-void sn_ring_look(struct sn_ring *ring)
-{
-    ring->head = __atomic_load_n(&ring->page->data_head, __ATOMIC_ACQUIRE);
-    if (ring->head - ring->tail > ring->data_size) { /* no kernel writes over what was not read */
-        ring->tail = ring->head;
-        ring->broken_count++;
-    }
-}
-
 static void give_back(struct sn_ring *ring)
 {
     ring->next_size = 0;
@@ -82,6 +72,14 @@ static const uint8_t *give_up(struct sn_ring *ring)
     ring->broken_count++;
     give_back(ring);
     return NULL;
+}
+
+/* Records are read after the head that covers them: acquire here, release in give_back. */
+void sn_ring_look(struct sn_ring *ring)
+{
+    ring->head = __atomic_load_n(&ring->page->data_head, __ATOMIC_ACQUIRE);
+    if (ring->head - ring->tail > ring->data_size) /* no kernel writes over what was not read */
+        (void)give_up(ring);
 }
 
 /* A copy in one piece of a record whose end lies at the ring's start. */
