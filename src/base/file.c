@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
+#include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -13,6 +14,7 @@
 #define COPY_BYTES 65536u
 
 #define READ_STEP 4096u
+#define LINE_SIZE 256u
 
 int sn_file_read_at(int dir_fd, const char *path, struct sn_buf *buf, struct sonde_error *err)
 {
@@ -54,6 +56,79 @@ long sn_file_peek_at(int dir_fd, const char *path, char *to, size_t size)
     }
     to[have] = '\0';
     return (long)have;
+}
+
+/* The line that is being read, and what was kept. */
+struct line_filter {
+    const char *const *keys;
+    char line[LINE_SIZE];
+    size_t length;
+    char *to;
+    size_t size;
+    size_t have;
+    bool is_full;
+};
+
+static bool line_is_wanted(const struct line_filter *filter)
+{
+    for (const char *const *key = filter->keys; *key; key++) {
+        if (strncmp(filter->line, *key, strlen(*key)) == 0)
+            return true;
+    }
+    return false;
+}
+
+static void line_end(struct line_filter *filter)
+{
+    filter->line[filter->length] = '\0';
+    bool is_wanted = !filter->is_full && line_is_wanted(filter);
+    if (is_wanted && filter->length + 2 > filter->size - filter->have)
+        filter->is_full = true;
+    else if (is_wanted) {
+        memcpy(filter->to + filter->have, filter->line, filter->length);
+        filter->have += filter->length;
+        filter->to[filter->have++] = '\n';
+    }
+    filter->length = 0;
+}
+
+static void filter_bytes(struct line_filter *filter, const char *bytes, size_t size)
+{
+    for (size_t i = 0; i < size; i++) {
+        if (bytes[i] == '\n')
+            line_end(filter);
+        else if (filter->length < sizeof(filter->line) - 1)
+            filter->line[filter->length++] = bytes[i];
+    }
+}
+
+long sn_file_peek_lines(int fd, const char *const *keys, char *to, size_t size)
+{
+    struct line_filter filter = {.keys = keys, .to = to, .size = size};
+    char bytes[4096];
+    off_t at = 0;
+    for (;;) {
+        ssize_t got = pread(fd, bytes, sizeof(bytes), at);
+        if (got < 0 && errno == EINTR)
+            continue;
+        if (got < 0)
+            return -1;
+        if (got == 0)
+            break;
+        filter_bytes(&filter, bytes, (size_t)got);
+        at += got;
+    }
+    if (filter.length)
+        line_end(&filter);
+    to[filter.have] = '\0';
+    return (long)filter.have;
+}
+
+long sn_file_peek_lines_at(int dir_fd, const char *path, const char *const *keys, char *to,
+                           size_t size)
+{
+    SN_AUTO(sn_close) int fd = openat(dir_fd, path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+    return fd < 0 ? -1 : sn_file_peek_lines(fd, keys, to, size);
 }
 
 size_t sn_file_read_from(int fd, uint64_t offset, void *to, size_t size)

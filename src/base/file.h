@@ -16,6 +16,13 @@ int sn_file_read_at(int dir_fd, const char *path, struct sn_buf *buf, struct son
  * the number of bytes or -1 with errno. For the small files of /proc, without allocation. */
 long sn_file_peek_at(int dir_fd, const char *path, char *to, size_t size);
 
+/* Only the lines that begin with one of `keys` (NULL ends them), from the start of the file,
+ * however long the others are: /proc/PID/status lists thousands of groups and processors. A line is
+ * cut at 255 bytes. Otherwise like the peek. */
+long sn_file_peek_lines(int fd, const char *const *keys, char *to, size_t size);
+long sn_file_peek_lines_at(int dir_fd, const char *path, const char *const *keys, char *to,
+                           size_t size);
+
 /* Opens a regular file of somebody who is not trusted, for reading; no link, and nothing happens to
  * what else it may be: a device may do something as soon as it is opened. -1 with errno. */
 int sn_file_open_regular_at(int dir_fd, const char *name);

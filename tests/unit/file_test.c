@@ -211,6 +211,32 @@ static void only_regular_files_of_others_are_opened(void **state)
     assert_int_equal(rmdir(folder), 0);
 }
 
+static void wanted_lines_are_found_among_long_ones_and_cut(void **state)
+{
+    (void)state;
+    static const char *const keys[] = {"Key:", "Last:", NULL};
+    static char many[10000];
+    char path[32];
+    char to[512];
+    SN_AUTO(sn_close) int fd = memfd_create("lines", MFD_CLOEXEC);
+    memset(many, 'x', sizeof(many));
+    assert_int_equal(write(fd, "Key: 1\nNoKey: 2\nGroups:", 23), 23);
+    assert_int_equal(write(fd, many, sizeof(many)), (ssize_t)sizeof(many));
+    assert_int_equal(write(fd, "\nKey: 3\n\nLast:", 14), 14);
+    assert_int_equal(sn_file_peek_lines(fd, keys, to, sizeof(to)), 20);
+    assert_string_equal(to, "Key: 1\nKey: 3\nLast:\n");
+    assert_int_equal(sn_file_peek_lines_at(AT_FDCWD, path_of(fd, path), keys, to, sizeof(to)), 20);
+    for (size_t size = 1; size < 21; size++) { /* whole lines, up to the first without room */
+        long got = sn_file_peek_lines(fd, keys, to, size);
+        assert_int_equal(got, size < 8 ? 0 : size < 15 ? 7 : 14);
+        assert_int_equal(strlen(to), got);
+    }
+    assert_int_equal(write(fd, many, sizeof(many)), (ssize_t)sizeof(many));
+    assert_int_equal(sn_file_peek_lines(fd, keys, to, sizeof(to)), 14 + 256);
+    assert_int_equal(sn_file_peek_lines(-1, keys, to, sizeof(to)), -1);
+    assert_int_equal(sn_file_peek_lines_at(fd, "nothing", keys, to, sizeof(to)), -1);
+}
+
 static void a_part_is_read_from_where_it_is(void **state)
 {
     (void)state;
@@ -236,6 +262,7 @@ int main(void)
         cmocka_unit_test(what_cannot_be_read_says_why),
         cmocka_unit_test(names_are_taken_below_the_directory),
         cmocka_unit_test(a_peek_is_cut_and_ends_with_a_zero),
+        cmocka_unit_test(wanted_lines_are_found_among_long_ones_and_cut),
         cmocka_unit_test(a_part_is_read_from_where_it_is),
         cmocka_unit_test(a_write_larger_than_the_pipe_is_written_whole),
         cmocka_unit_test(a_failed_write_says_why),

@@ -2,6 +2,7 @@
  * it is with its registers and its stack, and goes on as if nobody had looked. */
 #include <errno.h>
 #include <fcntl.h>
+#include <grp.h>
 #include <poll.h>
 #include <pthread.h>
 #include <sched.h>
@@ -143,6 +144,33 @@ static void waiting(void **context)
     assert_int_equal(state.kernel_state, 'S');
     assert_string_equal(state.name, "thread_state_te"); /* as much as the kernel keeps */
     assert_int_equal(state.held_ns, 0);
+    sn_thread_state_done(&state);
+    end(child);
+}
+
+/* With so many groups the kernel's text of a thread is longer than a page or two. */
+static void sleep_in_many_groups(void)
+{
+    static gid_t groups[4000];
+    for (size_t i = 0; i < sizeof(groups) / sizeof(*groups); i++)
+        groups[i] = (gid_t)(1000000 + i);
+    if (setgroups(sizeof(groups) / sizeof(*groups), groups) == 0)
+        sleep_on();
+}
+
+static void switches_are_read_however_long_the_text_is(void **context)
+{
+    (void)context;
+    struct sn_thread_state state;
+    if (geteuid() != 0) {
+        print_message("only root may belong to thousands of groups\n");
+        skip();
+    }
+    pid_t child = start(sleep_in_many_groups);
+    wait_until_begun();
+    look_until(child, false, SN_THREAD_WAITING, &state);
+    assert_int_equal(state.kernel_state, 'S');
+    assert_true(state.switches > 0);
     sn_thread_state_done(&state);
     end(child);
 }
@@ -491,6 +519,7 @@ int main(void)
         return 1;
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(waiting),
+        cmocka_unit_test(switches_are_read_however_long_the_text_is),
         cmocka_unit_test(running),
         cmocka_unit_test(stopped_while_running),
         cmocka_unit_test(stopped_while_waiting),

@@ -16,7 +16,7 @@
 #include "base/own.h"
 
 #define KERNEL_THREAD       0x00200000u /* PF_KTHREAD in field 9 of stat */
-#define STATUS_SIZE         4096u
+#define STATUS_SIZE         1024u       /* of the lines below */
 #define LARGEST_MAPS        (1u << 20)
 #define RUNTIME_NAME_PREFIX ".NET "
 
@@ -121,7 +121,8 @@ static int last_number_of(const char *line)
 bool sn_ipc_process_read_status(struct sn_ipc_process *process)
 {
     char text[STATUS_SIZE];
-    if (sn_file_peek_at(process->dir, "status", text, sizeof(text)) < 0)
+    static const char *const lines[] = {"Tgid:", "Uid:", "Gid:", "NSpid:", NULL};
+    if (sn_file_peek_lines_at(process->dir, "status", lines, text, sizeof(text)) < 0)
         return false;
     const char *tgid = status_line(text, "Tgid:");
     const char *uid = status_line(text, "Uid:");

@@ -15,7 +15,7 @@
 
 #define LOOKS_MAX        4u           /* at a thread that moves while it is read */
 #define UNKNOWN_COPY_MAX (256u << 10) /* of a stack whose mapping is not known */
-#define STATUS_SIZE      4096u
+#define STATUS_SIZE      512u         /* of the lines below */
 
 /* What the kernel says of a thread; the same before and after: it has not run between. */
 struct mark {
@@ -59,8 +59,10 @@ static void copy_name(const char *status, struct sn_thread_state *state)
 
 static bool read_status(int task, struct sn_thread_state *state)
 {
+    static const char *const lines[] = {
+        "Name:", "State:", "voluntary_ctxt_switches:", "nonvoluntary_ctxt_switches:", NULL};
     char text[STATUS_SIZE];
-    if (!read_text(task, "status", text, sizeof(text)))
+    if (sn_file_peek_lines_at(task, "status", lines, text, sizeof(text)) <= 0)
         return false;
     const char *at = strstr(text, "\nState:\t");
     state->kernel_state = '?';

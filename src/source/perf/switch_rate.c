@@ -20,9 +20,11 @@ static void add_switches(void *user, uint32_t pid, uint32_t tid)
 {
     uint64_t *sum = user;
     char path[64];
-    char text[4096];
+    char text[256];
+    static const char *const lines[] = {
+        "Name:", "voluntary_ctxt_switches:", "nonvoluntary_ctxt_switches:", NULL};
     (void)snprintf(path, sizeof(path), "/proc/%" PRIu32 "/task/%" PRIu32 "/status", pid, tid);
-    if (sn_file_peek_at(AT_FDCWD, path, text, sizeof(text)) > 0)
+    if (sn_file_peek_lines_at(AT_FDCWD, path, lines, text, sizeof(text)) > 0)
         *sum += number_behind(text, "\nvoluntary_ctxt_switches:") +
                 number_behind(text, "\nnonvoluntary_ctxt_switches:");
 }

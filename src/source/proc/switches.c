@@ -42,10 +42,12 @@ static double advance(const struct sn_table *before, struct sn_table *next, uint
 static void look_at(struct sn_switches *switches, int tasks, const char *name)
 {
     char path[300];
-    char text[4096];
+    char text[256];
+    static const char *const lines[] = {
+        "voluntary_ctxt_switches:", "nonvoluntary_ctxt_switches:", NULL};
     uint32_t tid = (uint32_t)strtoul(name, NULL, 10);
     (void)snprintf(path, sizeof(path), "%s/status", name);
-    if (!tid || sn_file_peek_at(tasks, path, text, sizeof(text)) <= 0)
+    if (!tid || sn_file_peek_lines_at(tasks, path, lines, text, sizeof(text)) <= 0)
         return;
     switches->voluntary_total += advance(&switches->voluntary, &switches->next_voluntary, tid,
                                          sn_vitals_line(text, "voluntary_ctxt_switches"));

@@ -159,8 +159,9 @@ static bool read_stat(const struct sn_vitals_reader *reader, struct sn_vitals *v
 
 static void read_status(const struct sn_vitals_reader *reader, struct sn_vitals *vitals)
 {
-    char text[4096];
-    if (!reread(reader->status, text, sizeof(text)))
+    static const char *const lines[] = {"VmRSS:", "VmSwap:", NULL};
+    char text[256];
+    if (reader->status < 0 || sn_file_peek_lines(reader->status, lines, text, sizeof(text)) <= 0)
         return;
     double rss = sn_vitals_line(text, "VmRSS"); /* exact, while stat's may lag behind */
     vitals->rss_bytes = isnan(rss) ? vitals->rss_bytes : rss * 1024;
