@@ -1,8 +1,8 @@
 /* Fills boxes of a flame graph, with as little work for the pen as possible: thousands of them may be in sight. */
 import { toHex } from "./colours";
+import { NARROWEST } from "./layout";
 
 export const ROW = 20; // pixels a level
-export const NARROWEST = 0.5;
 export const ROUNDED = 12;
 export const RADIUS = 2.5;
 const ASIDE = 0.45; // how clear boxes are that a search or zoom is not about
@@ -27,18 +27,20 @@ export class Brush {
             this.#context.fillStyle = this.#fill = colour;
     }
 
-    /* Narrow ones are drawn by drawNarrow. */
-    box(colour: string, isAside: boolean, x: number, y: number, width: number): void {
+    /* Narrow ones are drawn by drawNarrow. Returns the colour as the pen gets it. */
+    box(colour: string, isAside: boolean, x: number, y: number, width: number): string {
+        const hex = this.#hexOf(colour);
         if (width <= ROUNDED) {
-            this.#addNarrow(this.#hexOf(colour), isAside, x, y, width);
-            return;
+            this.#addNarrow(hex, isAside, x, y, width);
+            return hex;
         }
         this.#context.globalAlpha = isAside ? ASIDE : 1;
-        this.setFill(this.#hexOf(colour));
+        this.setFill(hex);
         this.#context.beginPath();
         this.#context.roundRect(x + 0.5, y + 0.5, width - 1, ROW - 1, RADIUS);
         this.#context.fill();
         this.#context.globalAlpha = 1;
+        return hex;
     }
 
     /* Those of one colour one after the other. */

@@ -1,22 +1,17 @@
-/* Draws a tree into a canvas: what is in sight, boxes too narrow to see as one, nothing else. Knows where a pointer is, and moves
- * smoothly between zooms and between two states of a tree that grows. Outlines have a canvas of their own, so that pointing at
- * boxes redraws none. Who calls whom is tree.ts, gestures are gestures.ts, labels labels.ts. */
-import { Brush, NARROWEST, RADIUS, ROUNDED, ROW } from "./brush";
-import { Labels } from "./labels";
+/* Draws a tree into a canvas: what is in sight, nothing else. Knows where a pointer is, and moves smoothly between zooms and between
+ * two states of a tree that grows. Outlines have a canvas of their own, so that pointing at boxes redraws none. Who calls whom is
+ * tree.ts, where boxes are layout.ts, how they look painter.ts, gestures are gestures.ts. */
+import { RADIUS, ROW } from "./brush";
+import { Layout, NARROWEST } from "./layout";
+import { Painter, type Look, type Style } from "./painter";
 import type { Tree } from "./tree";
 
 export { ROW } from "./brush";
-const WITH_TEXT = 34;
+export type { Look } from "./painter";
 const ZOOM_MS = 240;
 const MOVE_MS = 500;
 
 const prefersStill = matchMedia("(prefers-reduced-motion: reduce)");
-
-export interface Look {
-    colourOf: (node: number) => string;
-    signOf?: ((node: number) => number) | undefined; // of a comparison: 1 grew, -1 shrank
-    rootLabel: string;
-}
 
 /* A box on its way from one state of a tree to the next, in pixels. */
 interface Mover {
@@ -24,15 +19,6 @@ interface Mover {
     level: number;
     from: [x: number, width: number];
     to: [x: number, width: number];
-}
-
-interface Style {
-    text: string;
-    match: string;
-    matchText: string;
-    root: string;
-    outline: string;
-    hatch: string;
 }
 
 export type Direction = "icicle" | "flame";
@@ -51,10 +37,8 @@ export class FlameCanvas {
     direction: Direction = "icicle";
     width = 0;
     height = 0;
-    drawn = 0; // boxes of the last drawing
+    readonly painter: Painter;
     readonly #pen: CanvasRenderingContext2D;
-    readonly #labels: Labels;
-    readonly #brush: Brush;
     readonly #observer: ResizeObserver;
     #style: Style | null = null;
     #isPending = false;
@@ -71,8 +55,7 @@ export class FlameCanvas {
         this.overlay.setAttribute("aria-hidden", "true");
         canvas.after(this.overlay);
         this.#pen = this.overlay.getContext("2d")!;
-        this.#labels = new Labels(this.context);
-        this.#brush = new Brush(this.context);
+        this.painter = new Painter(this.context);
         scroller.addEventListener("scroll", () => this.requestDraw(), { passive: true });
         this.#observer = new ResizeObserver(() => this.resize());
         this.#observer.observe(scroller);
@@ -94,7 +77,7 @@ export class FlameCanvas {
         this.#halt();
         this.tree = tree;
         this.look = look;
-        this.#labels.use(tree.profile.words);
+        this.painter.labels.use(tree.profile.words);
         this.selected = this.hovered = -1;
         this.zoomed = 0;
         this.from = 0;
@@ -120,10 +103,10 @@ export class FlameCanvas {
         const placeOf = (node: number): [number, number] => [(before.start[node]! - this.from) * scale, before.total[node]! * scale];
         this.#replace(tree, look);
         const movers: Mover[] = [];
-        this.#eachLevel((level) => this.#eachBox(level, (node, x, width) => {
+        this.#eachBox((level, node, x, width) => {
             const old = tree.old[node]!;
             movers.push({ node, level, from: old >= 0 ? placeOf(old) : [x, 0], to: [x, width] });
-        }));
+        });
         this.#movers = movers;
         this.#animate(MOVE_MS, (share) => { this.#moved = share; }, () => { this.#movers = null; });
     }
@@ -340,7 +323,7 @@ export class FlameCanvas {
 
     #readStyle(): Style {
         const style = getComputedStyle(this.scroller);
-        this.#labels.setFont(style.fontFamily);
+        this.painter.labels.setFont(style.fontFamily);
         return {
             text: style.getPropertyValue("--flame-text"),
             match: style.getPropertyValue("--flame-match"),
@@ -357,85 +340,32 @@ export class FlameCanvas {
         if (!this.tree || !(this.to > this.from))
             return;
         this.#style ??= this.#readStyle();
-        this.#labels.prepare();
-        this.#brush.begin();
-        this.drawn = 0;
-        if (this.#movers) {
-            for (const { node, level, from, to } of this.#movers) {
-                const x = from[0] + (to[0] - from[0]) * this.#moved;
-                const width = from[1] + (to[1] - from[1]) * this.#moved;
-                const left = Math.max(0, x);
-                const right = Math.min(this.width, x + width);
-                if (right > left)
-                    this.#drawBox(node, left, this.#topOf(level), right - left);
-            }
-        } else {
-            this.#eachLevel((level, y) => this.#eachBox(level, (node, x, width) => this.#drawBox(node, x, y, width)));
-        }
-        this.#brush.drawNarrow();
+        this.painter.begin({ tree: this.tree, look: this.look, style: this.#style, zoomed: this.zoomed, isMatch: this.isMatch });
+        if (this.#movers)
+            this.#drawMovers(this.#movers);
+        else
+            this.#eachBox((_level, node, x, width, y) => this.painter.box(node, x, y, width));
+        this.painter.end();
         this.drawOutlines();
     }
 
-    #eachLevel(visit: (level: number, y: number) => void): void {
-        const tree = this.tree!;
-        for (let level = 0; level < tree.depth; level++) {
-            const y = this.#topOf(level);
-            if (y > -ROW && y < this.height)
-                visit(level, y);
+    #drawMovers(movers: readonly Mover[]): void {
+        for (const { node, level, from, to } of movers) {
+            const x = from[0] + (to[0] - from[0]) * this.#moved;
+            const width = from[1] + (to[1] - from[1]) * this.#moved;
+            const left = Math.max(0, x);
+            const right = Math.min(this.width, x + width);
+            if (right > left)
+                this.painter.box(node, left, this.#topOf(level), right - left);
         }
     }
 
-    /* The boxes of a level in sight, from left to right. Those too narrow to see become one with what follows: the next that is
-     * looked at starts half a pixel further, however many lie between. */
-    #eachBox(level: number, visit: (node: number, x: number, width: number) => void): void {
-        const tree = this.tree!;
-        const { start, total } = tree;
-        const scale = this.width / (this.to - this.from);
-        const least = NARROWEST / scale;
-        const end = tree.levels[level + 1]!;
-        let n = tree.findInLevel(level, this.from);
-        if (start[n]! + total[n]! <= this.from)
-            n++;
-        while (n < end && start[n]! < this.to) {
-            const left = Math.max(0, (start[n]! - this.from) * scale);
-            if (total[n]! >= least) {
-                visit(n, left, Math.min(this.width, (start[n]! + total[n]! - this.from) * scale) - left);
-                n++;
-                continue;
-            }
-            const first = n;
-            let right = left + NARROWEST;
-            do { // a run of narrow ones without a gap
-                const next = tree.seek(n + 1, end, start[n]! + least);
-                right = Math.max(right, (start[next - 1]! + total[next - 1]! - this.from) * scale);
-                n = next;
-            } while (n < end && total[n]! < least && (start[n]! - this.from) * scale <= right + NARROWEST && right < this.width);
-            visit(first, left, Math.min(this.width, right) - left);
-        }
-    }
-
-    #drawBox(node: number, x: number, y: number, width: number): void {
-        const tree = this.tree!;
-        const style = this.#style!;
-        const frame = tree.frame[node]!;
-        const matches = this.isMatch !== null && frame >= 0 && this.isMatch(frame);
-        const isAside = (this.isMatch !== null && !matches) || tree.level[node]! < tree.level[this.zoomed]!;
-        this.drawn++;
-        this.#brush.box(matches ? style.match : frame < 0 ? style.root : this.look.colourOf(node), isAside, x, y, width);
-        const sign = frame >= 0 ? (this.look.signOf?.(node) ?? 0) : 0;
-        if (sign < 0 && width > ROUNDED)
-            this.#brush.hatch(style.hatch, x, y, width);
-        if (width >= WITH_TEXT)
-            this.#drawText(frame, sign, x + 5, y + ROW / 2 + 0.5, width - 9, matches ? style.matchText : style.text);
-    }
-
-    #drawText(frame: number, sign: number, x: number, y: number, room: number, colour: string): void {
-        const mark = sign > 0 ? "+ " : sign < 0 ? "− " : "";
-        const text = frame < 0 ? this.#labels.fitText(this.look.rootLabel, room) : this.#labels.fit(frame, mark ? room - 12 : room);
-        if (!text)
-            return;
-        this.#brush.setFill(colour);
-        this.context.fillText(mark + text, x, y, room);
+    /* The boxes in sight. */
+    #eachBox(visit: (level: number, node: number, x: number, width: number, y: number) => void): void {
+        let y = 0;
+        const isInSight = (level: number) => (y = this.#topOf(level)) > -ROW && y < this.height;
+        const layout = new Layout(this.tree!, { from: this.from, to: this.to, width: this.width });
+        layout.each(isInSight, (level, node, x, width) => visit(level, node, x, width, y));
     }
 
     drawOutlines(): void {
