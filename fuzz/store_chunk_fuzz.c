@@ -17,7 +17,7 @@ static void check_chunk(struct sn_store_packer *packer, const uint8_t *data, siz
     if (sn_store_chunk_encode(packer, &columns, &out, NULL) != SONDE_OK ||
         sn_store_chunk_decode(packer, out.bytes, out.size, &again, NULL) != SONDE_OK)
         abort();
-    if (columns.count != again.count ||
+    if (columns.count != again.count || columns.width != again.width ||
         memcmp(columns.times_ms, again.times_ms, columns.count * sizeof(uint64_t)) != 0 ||
         memcmp(columns.values, again.values, columns.count * sizeof(double)) != 0)
         abort();

@@ -1,10 +1,12 @@
 /* /api/v1/history: what the store knows of counters, methods and processes that were. */
+#include <math.h>
 #include <string.h>
 
 #include "base/clock.h"
 #include "base/json.h"
 #include "base/text.h"
 #include "daemon/daemon.h"
+#include "daemon/point_text.h"
 #include "daemon/query.h"
 #include "daemon/rest_call.h"
 #include "daemon/route.h"
@@ -33,8 +35,10 @@ static bool begin(struct sn_rest_call *call, struct sn_store_query *query, bool 
                                      .deadline_ns = sn_clock_deadline(PATIENCE_NS),
                                      .ret_is_late = ret_is_late};
     *ret_store = call->daemon->store ? sn_store_desk_store(call->daemon->store) : NULL;
-    if (*ret_store && query->from_ns <= query->to_ns)
+    if (*ret_store && query->from_ns <= query->to_ns) {
+        sn_store_desk_catch_up(call->daemon->store); /* of a process that has just ended, too */
         return true;
+    }
     if (!*ret_store)
         sn_rest_problem(call, 404, "nothing is kept: the controller runs without a store");
     else
@@ -66,7 +70,7 @@ struct counters_answer {
     bool has_step;
     bool has_series;
     int64_t process_id;
-    uint64_t hash; /* of the series under way */
+    uint64_t hash; /* of the series under way, with what is kept of it */
     size_t count;
 };
 
@@ -81,6 +85,9 @@ static void begin_series(struct counters_answer *answer, const struct sn_store_s
     sn_json_text(json, "counter", sample->counter);
     sn_json_text(json, "unit", sample->unit);
     sn_json_text(json, "tags", sample->tags);
+    sn_json_text(json, "kind", sn_point_kind_name(sample->kind));
+    if (sample->kind == SONDE_POINT_HISTOGRAM)
+        sn_json_bool(json, "hasMeansOnly", !sample->has_parts);
     sn_json_array(json, "points");
 }
 
@@ -98,12 +105,47 @@ static bool is_other(const struct counters_answer *answer, const struct sn_store
     return !answer->has_series || answer->process_id != sample->process_id || answer->hash != hash;
 }
 
+static const struct quantile {
+    double at;
+    const char *low;
+    const char *high;
+} quantiles[SN_STORE_QUANTILES] = {
+    {0.5, "p50Low", "p50High"}, {0.95, "p95Low", "p95High"}, {0.99, "p99Low", "p99High"}};
+
+/* A percentile of several intervals is nobody's to tell: it lies between the lowest and the highest
+ * of theirs. */
+static void put_bands(struct sn_json *json, const struct sn_store_sample *sample)
+{
+    sn_json_array(json, "quantiles");
+    for (size_t i = 0; i < SN_STORE_QUANTILES; i++) {
+        const struct sn_store_band *band = &sample->quantiles[i];
+        if (isnan(band->low))
+            continue;
+        sn_json_object(json, NULL);
+        sn_json_real(json, "at", quantiles[i].at);
+        sn_json_exact_real(json, "low", band->low);
+        sn_json_exact_real(json, "high", band->high);
+        sn_json_close(json);
+    }
+    sn_json_close(json);
+}
+
+static void put_parts(struct sn_json *json, const struct sn_store_sample *sample)
+{
+    sn_json_exact_real(json, "measurements", sample->measurement_count);
+    sn_json_exact_real(json, "sum", sample->sum);
+    sn_json_exact_real(json, "seconds", sample->seconds);
+    if (sample->measurement_count > 0)
+        put_bands(json, sample);
+}
+
 static bool put_sample(void *user, const struct sn_store_sample *sample)
 {
     struct counters_answer *answer = user;
     struct sn_json *json = &answer->json;
     uint64_t hash = sn_text_hash(0, sample->provider);
     hash = sn_text_hash(sn_text_hash(hash, sample->counter), sample->tags);
+    hash += (uint64_t)sample->kind * 2 + sample->has_parts;
     if (is_other(answer, sample, hash)) {
         end_series(answer);
         begin_series(answer, sample);
@@ -119,6 +161,8 @@ static bool put_sample(void *user, const struct sn_store_sample *sample)
         sn_json_exact_real(json, "max", sample->max);
         sn_json_u64(json, "count", sample->count);
     }
+    if (sample->has_parts)
+        put_parts(json, sample);
     sn_json_close(json);
     answer->count++;
     return !answer->out->failed;
@@ -157,21 +201,50 @@ struct lines {
     size_t count;
 };
 
+/* Empty where there is none. */
+static void put_number(struct sn_buf *out, double value)
+{
+    char text[32];
+    sn_buf_format(out, "%s,", isfinite(value) ? sn_text_exact_real(value, text) : "");
+}
+
+static void put_part_cells(struct sn_buf *out, const struct sn_store_sample *sample)
+{
+    put_number(out, sample->has_parts ? sample->measurement_count : NAN);
+    put_number(out, sample->has_parts ? sample->sum : NAN);
+    put_number(out, sample->has_parts ? sample->seconds : NAN);
+    for (size_t i = 0; i < SN_STORE_QUANTILES; i++) {
+        put_number(out, sample->has_parts ? sample->quantiles[i].low : NAN);
+        put_number(out, sample->has_parts ? sample->quantiles[i].high : NAN);
+    }
+}
+
+static void put_csv_head(struct sn_buf *out)
+{
+    sn_buf_text(out, "time,pid,process,provider,counter,tags,unit,value,min,max,count,"
+                     "measurements,sum,seconds");
+    for (size_t i = 0; i < SN_STORE_QUANTILES; i++)
+        sn_buf_format(out, ",%s,%s", quantiles[i].low, quantiles[i].high);
+    sn_buf_text(out, ",kind\r\n");
+}
+
 static bool put_line(void *user, const struct sn_store_sample *sample)
 {
     struct lines *lines = user;
     struct sn_buf *out = lines->out;
     char time[32];
-    char numbers[3][32];
     sn_buf_format(out, "%s,%u,", sn_clock_rfc3339(sample->utc_ns, time), sample->pid);
     put_cell(out, sample->process);
     put_cell(out, sample->provider);
     put_cell(out, sample->counter);
     put_cell(out, sample->tags);
     put_cell(out, sample->unit);
-    sn_buf_format(out, "%s,%s,%s,%llu\r\n", sn_text_exact_real(sample->value, numbers[0]),
-                  sn_text_exact_real(sample->min, numbers[1]),
-                  sn_text_exact_real(sample->max, numbers[2]), (unsigned long long)sample->count);
+    put_number(out, sample->value);
+    put_number(out, sample->min);
+    put_number(out, sample->max);
+    sn_buf_format(out, "%llu,", (unsigned long long)sample->count);
+    put_part_cells(out, sample);
+    sn_buf_format(out, "%s\r\n", sn_point_kind_name(sample->kind));
     lines->count++;
     return !out->failed;
 }
@@ -180,7 +253,7 @@ static int answer_csv(struct sn_rest_call *call, struct sn_store *store,
                       const struct sn_store_query *query, struct sonde_error *err)
 {
     call->content_type = "text/csv; charset=utf-8";
-    sn_buf_text(&call->out, "time,pid,process,provider,counter,tags,unit,value,min,max,count\r\n");
+    put_csv_head(&call->out);
     struct lines lines = {.out = &call->out};
     int rc = sn_store_history(store, query, put_line, &lines, err);
     if (lines.count == query->limit || *query->ret_is_late)

@@ -1,22 +1,37 @@
 #include "daemon/store_batch.h"
 
+#include <math.h>
 #include <string.h>
 
 #include "base/cursor.h"
 
 enum mark { MARK_PROCESS = 1, MARK_POINT };
 
+/* Those that the store keeps. */
+static const double kept_quantiles[] = {0.5, 0.95, 0.99};
+#define QUANTILES (sizeof(kept_quantiles) / sizeof(kept_quantiles[0]))
+
 /* What a point's number can be made of, as it lies in the buffer. */
 struct numbers {
     uint64_t utc_ns;
     uint64_t count;
+    uint64_t interval_ns;
     double value;
     double rate;
     double total;
     double sum;
+    double quantiles[QUANTILES]; /* NAN: not told */
     int kind;
     int origin;
 };
+
+static double quantile_of(const struct sonde_point *point, double at)
+{
+    for (size_t i = 0; i < point->quantile_count; i++)
+        if (point->quantiles[i].at == at)
+            return point->quantiles[i].value;
+    return NAN;
+}
 
 static void put_text(struct sn_buf *to, const char *text)
 {
@@ -37,14 +52,17 @@ static void put_process(struct sn_buf *to, const struct sonde_process *process)
 
 static void put_point(struct sn_buf *to, const struct sonde_point *point)
 {
-    const struct numbers numbers = {.utc_ns = point->utc_ns,
-                                    .count = point->count,
-                                    .value = point->value,
-                                    .rate = point->rate,
-                                    .total = point->total,
-                                    .sum = point->sum,
-                                    .kind = point->kind,
-                                    .origin = point->origin};
+    struct numbers numbers = {.utc_ns = point->utc_ns,
+                              .count = point->count,
+                              .interval_ns = point->interval_ns,
+                              .value = point->value,
+                              .rate = point->rate,
+                              .total = point->total,
+                              .sum = point->sum,
+                              .kind = point->kind,
+                              .origin = point->origin};
+    for (size_t i = 0; i < QUANTILES; i++)
+        numbers.quantiles[i] = quantile_of(point, kept_quantiles[i]);
     sn_buf_u8(to, MARK_POINT);
     sn_buf_append(to, &numbers, sizeof(numbers));
     put_text(to, point->provider);
@@ -104,10 +122,16 @@ static void read_point(struct sn_cursor *cursor, const struct sn_store_batch_use
 {
     struct numbers numbers;
     memcpy(&numbers, sn_cursor_bytes(cursor, sizeof(numbers)), sizeof(numbers));
+    struct sonde_quantile quantiles[QUANTILES];
+    for (size_t i = 0; i < QUANTILES; i++)
+        quantiles[i] = (struct sonde_quantile){kept_quantiles[i], numbers.quantiles[i]};
     struct sonde_point point = {.kind = numbers.kind,
                                 .origin = numbers.origin,
                                 .utc_ns = numbers.utc_ns,
                                 .count = numbers.count,
+                                .interval_ns = numbers.interval_ns,
+                                .quantiles = quantiles,
+                                .quantile_count = QUANTILES,
                                 .value = numbers.value,
                                 .rate = numbers.rate,
                                 .total = numbers.total,

@@ -151,6 +151,15 @@ static bool has_points(struct sn_store_desk *desk)
     return has;
 }
 
+void sn_store_desk_catch_up(struct sn_store_desk *desk)
+{
+    if (!has_points(desk))
+        return;
+    take_batch(desk);
+    if (desk->commit_due_ns == UINT64_MAX)
+        desk->commit_due_ns = sn_clock_deadline(COMMIT_EVERY_NS);
+}
+
 static void wait_for_news(struct sn_store_desk *desk)
 {
     uint64_t due_ns =

@@ -28,6 +28,9 @@ bool sn_store_desk_is_full(struct sn_store_desk *desk); /* a post would be refus
 /* Asked in its thread; but where its files are (sn_store_files) may be asked from any. */
 struct sn_store *sn_store_desk_store(struct sn_store_desk *desk);
 
+/* In its thread: points that were put until now are in the store when it is asked. */
+void sn_store_desk_catch_up(struct sn_store_desk *desk);
+
 /* From any thread: how it stood a moment ago. */
 void sn_store_desk_health(struct sn_store_desk *desk, struct sn_store_health *ret_health);
 

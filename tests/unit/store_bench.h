@@ -4,6 +4,7 @@
 
 #include <ftw.h>
 #include <math.h>
+#include <sqlite3.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -124,6 +125,26 @@ static inline void bench_put(struct store_bench *bench, int64_t process, const c
         fail_msg("%s", err.text);
 }
 
+/* A second in which so many were measured that took so long together; percentiles by their mean. */
+static inline void bench_put_histogram(struct store_bench *bench, int64_t process,
+                                       const char *counter, uint64_t second, uint64_t count,
+                                       double sum)
+{
+    struct sonde_point point = bench_point(counter, second, NAN);
+    double mean = count ? sum / (double)count : NAN;
+    const struct sonde_quantile quantiles[] = {{0.5, mean}, {0.95, 2 * mean}, {0.99, 3 * mean}};
+    struct sonde_error err = {0};
+    point.kind = SONDE_POINT_HISTOGRAM;
+    point.interval_ns = BENCH_SECOND;
+    point.count = count;
+    point.sum = sum;
+    point.quantiles = quantiles;
+    point.quantile_count = count ? 3 : 0;
+    int rc = sn_store_point(bench->store, process, &point, &err);
+    if (rc != SONDE_OK)
+        fail_msg("%s", err.text);
+}
+
 static inline void bench_commit(struct store_bench *bench)
 {
     struct sonde_error err = {0};
@@ -169,6 +190,34 @@ static inline struct sn_store_health bench_health(const struct store_bench *benc
     struct sn_store_health health;
     sn_store_health(bench->store, &health);
     return health;
+}
+
+/* A store that another version wrote. */
+static inline void bench_golden(const struct store_bench *bench, const char *name)
+{
+    char path[512];
+    char block[65536];
+    (void)snprintf(path, sizeof(path), SONDE_SOURCE_DIR "/tests/golden/store/%s", name);
+    FILE *from = fopen(path, "r");
+    assert_non_null(from);
+    size_t size = fread(block, 1, sizeof(block), from);
+    (void)fclose(from);
+    assert_true(size > 0 && size < sizeof(block));
+    (void)snprintf(path, sizeof(path), "%s/store.db", bench->folder);
+    FILE *to = fopen(path, "w");
+    assert_non_null(to);
+    assert_int_equal(fwrite(block, 1, size, to), size);
+    assert_int_equal(fclose(to), 0);
+}
+
+static inline void bench_sql(const struct store_bench *bench, const char *sql)
+{
+    char path[512];
+    sqlite3 *db = NULL;
+    (void)snprintf(path, sizeof(path), "%s/store.db", bench->folder);
+    assert_int_equal(sqlite3_open(path, &db), SQLITE_OK);
+    assert_int_equal(sqlite3_exec(db, sql, NULL, NULL, NULL), SQLITE_OK);
+    (void)sqlite3_close(db);
 }
 
 #endif

@@ -15,7 +15,7 @@ static struct sn_store_packer packer;
 
 static struct sn_store_columns made(size_t count, double (*value)(size_t index))
 {
-    struct sn_store_columns columns = {.count = count};
+    struct sn_store_columns columns = {.count = count, .width = 1};
     for (size_t i = 0; i < count; i++) {
         columns.times_ms[i] = 1700000000000u + i * 1000 + i % 3;
         columns.values[i] = value(i);
@@ -42,6 +42,7 @@ static double odd(size_t index)
 static void check_same(const struct sn_store_columns *a, const struct sn_store_columns *b)
 {
     assert_int_equal(a->count, b->count);
+    assert_int_equal(a->width, b->width);
     assert_memory_equal(a->times_ms, b->times_ms, a->count * sizeof(a->times_ms[0]));
     assert_memory_equal(a->values, b->values, a->count * sizeof(a->values[0]));
 }
@@ -64,9 +65,41 @@ static void chunks_come_back_as_they_were(void **state)
     for (size_t kind = 0; kind < 3; kind++) {
         for (size_t count = 1; count <= SN_STORE_CHUNK_MAX; count += count < 4 ? 1 : 63) {
             struct sn_store_columns columns = made(count, kinds[kind]);
-            check_round_trip(&columns, 4096);
+            check_round_trip(&columns, (size_t)16 * SN_STORE_CHUNK_MAX);
         }
     }
+}
+
+/* Points of a route that is asked now and then: nothing was measured in every third interval. */
+static struct sn_store_columns made_histograms(size_t points)
+{
+    struct sn_store_columns columns = {.count = points * SN_STORE_PARTS, .width = SN_STORE_PARTS};
+    for (size_t i = 0; i < columns.count; i++) {
+        size_t point = i / SN_STORE_PARTS;
+        bool is_empty = point % 3 == 0;
+        const double parts[SN_STORE_PARTS] = {is_empty ? 0 : (double)point,
+                                              is_empty ? 0 : fraction(point),
+                                              1,
+                                              is_empty ? NAN : 0.5,
+                                              is_empty ? NAN : fraction(point + 1),
+                                              is_empty ? NAN : fraction(point + 2)};
+        columns.times_ms[i] = 1700000000000u + point * 1000 + point % 3;
+        columns.values[i] = parts[i % SN_STORE_PARTS];
+    }
+    return columns;
+}
+
+static void chunks_of_histograms_come_back_as_they_were(void **state)
+{
+    (void)state;
+    for (size_t count = 1; count <= SN_STORE_CHUNK_MAX / SN_STORE_PARTS; count += 127) {
+        struct sn_store_columns columns = made_histograms(count);
+        check_round_trip(&columns, (size_t)16 * SN_STORE_CHUNK_MAX);
+    }
+    struct sn_store_columns cut = made_histograms(4);
+    SN_AUTO(sn_buf_done) struct sn_buf out = sn_buf_with_limit(1u << 20);
+    cut.count--;
+    assert_int_equal(sn_store_chunk_encode(&packer, &cut, &out, NULL), SONDE_E_ARGUMENT);
 }
 
 static void a_clock_that_goes_back_is_kept(void **state)
@@ -96,7 +129,7 @@ static void what_does_not_change_takes_next_to_nothing(void **state)
 static void points_in_memory_come_back(void **state)
 {
     (void)state;
-    struct sn_store_points points = sn_store_points_none();
+    struct sn_store_points points = sn_store_points_none(1);
     struct sn_store_columns columns = made(SN_STORE_CHUNK_MAX, odd);
     struct sn_store_columns back;
     for (size_t round = 0; round < 2; round++) {
@@ -131,7 +164,8 @@ static void blocks_come_back_as_they_were(void **state)
 
 /* --- damage --- */
 
-/* What decodes one of the four; whatever it is given it returns, and well. */
+/* What decodes one of the four (h: a chunk of histograms); whatever it is given it returns, and
+ * well. */
 static int decode_any(char kind, const uint8_t *bytes, size_t size)
 {
     struct sonde_error err = {0};
@@ -141,7 +175,7 @@ static int decode_any(char kind, const uint8_t *bytes, size_t size)
     struct sn_store_methods_read methods = {0};
     size_t count = 0;
     int rc = SONDE_E_ARGUMENT;
-    if (kind == 'c')
+    if (kind == 'c' || kind == 'h')
         rc = sn_store_chunk_decode(&packer, bytes, size, &columns, &err);
     if (kind == 'b')
         rc = sn_store_chunk_decode_block(&packer, bytes, size, &entries, &count, &err);
@@ -162,11 +196,11 @@ static void make_any(char kind, struct sn_buf *out)
     static const struct sn_store_profile_node nodes[] = {
         {0, UINT32_MAX, 0}, {0, 1, 0}, {1, 0, 5}, {1, 2, 300}};
     struct sn_store_entry entries[20];
-    struct sn_store_columns columns = made(20, fraction);
+    struct sn_store_columns columns = kind == 'h' ? made_histograms(20) : made(20, fraction);
     for (size_t i = 0; i < 20; i++)
         entries[i] = (struct sn_store_entry){i, 1700000000000u, fraction(i)};
     int rc = SONDE_E_ARGUMENT;
-    if (kind == 'c')
+    if (kind == 'c' || kind == 'h')
         rc = sn_store_chunk_encode(&packer, &columns, out, NULL);
     if (kind == 'b')
         rc = sn_store_chunk_encode_block(&packer, entries, 20, out, NULL);
@@ -189,7 +223,7 @@ static int decode_copy(char kind, const uint8_t *bytes, size_t size)
 static void cut_at_every_byte_they_are_damaged(void **state)
 {
     (void)state;
-    for (const char *kind = "cbmn"; *kind; kind++) {
+    for (const char *kind = "cbmnh"; *kind; kind++) {
         SN_AUTO(sn_buf_done) struct sn_buf out = sn_buf_with_limit(1u << 20);
         make_any(*kind, &out);
         assert_int_equal(decode_copy(*kind, out.bytes, out.size), SONDE_OK);
@@ -203,7 +237,7 @@ static void cut_at_every_byte_they_are_damaged(void **state)
 static void with_any_byte_changed_they_end(void **state)
 {
     (void)state;
-    for (const char *kind = "cbmn"; *kind; kind++) {
+    for (const char *kind = "cbmnh"; *kind; kind++) {
         SN_AUTO(sn_buf_done) struct sn_buf out = sn_buf_with_limit(1u << 20);
         make_any(*kind, &out);
         for (size_t i = 0; i < out.size; i++) {
@@ -262,6 +296,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(chunks_come_back_as_they_were),
+        cmocka_unit_test(chunks_of_histograms_come_back_as_they_were),
         cmocka_unit_test(a_clock_that_goes_back_is_kept),
         cmocka_unit_test(what_does_not_change_takes_next_to_nothing),
         cmocka_unit_test(points_in_memory_come_back),

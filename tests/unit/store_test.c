@@ -464,28 +464,12 @@ static void files_that_nobody_knows_go_when_they_are_old(void **state)
 
 /* --- versions and damage --- */
 
-static void copy_golden(const struct store_bench *bench)
-{
-    char path[512];
-    char block[65536];
-    FILE *from = fopen(SONDE_SOURCE_DIR "/tests/golden/store/v1.db", "r");
-    assert_non_null(from);
-    size_t size = fread(block, 1, sizeof(block), from);
-    (void)fclose(from);
-    assert_true(size > 0 && size < sizeof(block));
-    (void)snprintf(path, sizeof(path), "%s/store.db", bench->folder);
-    FILE *to = fopen(path, "w");
-    assert_non_null(to);
-    assert_int_equal(fwrite(block, 1, size, to), size);
-    assert_int_equal(fclose(to), 0);
-}
-
 static void a_store_of_version_1_is_brought_up(void **state)
 {
     struct store_bench *bench = *state;
     sn_store_close(bench->store);
     bench->store = NULL;
-    copy_golden(bench);
+    bench_golden(bench, "v1.db");
     for (int round = 0; round < 2; round++) {
         bench_open(bench);
         assert_string_equal(bench_health(bench).set_aside, "");
@@ -505,16 +489,6 @@ static void a_store_of_version_1_is_brought_up(void **state)
     }
 }
 
-static void run_sql(const struct store_bench *bench, const char *sql)
-{
-    char path[512];
-    sqlite3 *db = NULL;
-    (void)snprintf(path, sizeof(path), "%s/store.db", bench->folder);
-    assert_int_equal(sqlite3_open(path, &db), SQLITE_OK);
-    assert_int_equal(sqlite3_exec(db, sql, NULL, NULL, NULL), SQLITE_OK);
-    (void)sqlite3_close(db);
-}
-
 static void a_store_of_a_newer_version_is_refused_and_left_alone(void **state)
 {
     struct store_bench *bench = *state;
@@ -523,10 +497,10 @@ static void a_store_of_a_newer_version_is_refused_and_left_alone(void **state)
     put_recording(bench, "one", BENCH_START_NS + 1, 5);
     sn_store_close(bench->store);
     bench->store = NULL;
-    run_sql(bench, "PRAGMA user_version = 99");
+    bench_sql(bench, "PRAGMA user_version = 99");
     assert_int_equal(sn_store_open(&options, &bench->store, &err), SONDE_E_UNSUPPORTED);
     assert_non_null(strstr(err.text, "99"));
-    run_sql(bench, "PRAGMA user_version = 2");
+    bench_sql(bench, "PRAGMA user_version = 3");
     bench_open(bench);
     assert_string_equal(recordings(bench).text, "one:Succeeded:5:key:alice ");
 }
@@ -608,7 +582,7 @@ static void a_database_of_somebody_else_is_set_aside(void **state)
     struct store_bench *bench = *state;
     sn_store_close(bench->store);
     bench->store = NULL;
-    run_sql(bench, "PRAGMA application_id = 4711");
+    bench_sql(bench, "PRAGMA application_id = 4711");
     bench_open(bench);
     assert_int_equal(aside_count(bench), 1);
 }
@@ -653,7 +627,7 @@ static void chunks_whose_bytes_changed_are_counted_and_left_out(void **state)
     fill(bench);
     sn_store_close(bench->store);
     bench->store = NULL;
-    run_sql(bench, "UPDATE chunk SET data = zeroblob(length(data)) WHERE id = 3");
+    bench_sql(bench, "UPDATE chunk SET data = zeroblob(length(data)) WHERE id = 3");
     bench_open(bench);
     for (int i = 0; i < 2; i++) {
         struct bench_answer answer = bench_ask(bench, (struct sn_store_query){0});

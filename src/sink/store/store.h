@@ -109,6 +109,14 @@ struct sn_store_query {
     bool *ret_is_late;    /* set if that happened; NULL */
 };
 
+/* A percentile over several intervals: it lies between the lowest and the highest of theirs. NAN:
+ * nothing was measured. */
+struct sn_store_band {
+    double low;
+    double high;
+};
+#define SN_STORE_QUANTILES 3 /* 0.5, 0.95, 0.99 */
+
 struct sn_store_sample {
     int64_t process_id;
     uint32_t pid;
@@ -118,10 +126,17 @@ struct sn_store_sample {
     const char *unit;
     const char *tags;
     uint64_t utc_ns;
-    double value; /* a rate's rate, a gauge's value, a mean's mean, a histogram's sum / count */
-    double min;   /* within the step; the value without one */
+    int kind;     /* enum sonde_point_kind, as it is kept: levels are SONDE_POINT_UP_DOWN */
+    double value; /* a rate's rate, a gauge's value, a mean's mean, a histogram's sum / count, NAN
+                     where nothing was measured */
+    double min;   /* of the points in the step; of a histogram: of their means */
     double max;
-    uint64_t count; /* points in the step */
+    uint64_t count;           /* points in the step */
+    bool has_parts;           /* a histogram with what follows; without: its means only */
+    double measurement_count; /* of the histogram, in the step */
+    double sum;               /* of them */
+    double seconds;           /* that were measured */
+    struct sn_store_band quantiles[SN_STORE_QUANTILES];
 };
 /* Also what was not committed yet. Ordered by process, series, time. `each` returns false to end.
  */

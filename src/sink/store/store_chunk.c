@@ -15,7 +15,7 @@
 #define POINT_SIZE_MAX 32u /* a point at its longest: three varuints, or two and nine bytes */
 #define WHOLE_MAX      9007199254740992.0 /* 2^53: up to here every whole number is a double */
 
-enum value_form { FORM_BITS = 0, FORM_WHOLE = 1 };
+enum value_form { FORM_BITS = 0, FORM_WHOLE = 1, FORM_PARTS = 2 };
 
 static uint64_t bits_of(double value)
 {
@@ -81,25 +81,29 @@ static bool are_whole(const double *values, size_t count)
     return true;
 }
 
-static uint8_t *put_times(uint8_t *at, const uint64_t *times, size_t count)
+/* Of every point, which is `width` numbers, the first one's. */
+static uint8_t *put_times(uint8_t *at, const uint64_t *times, size_t count, unsigned width)
 {
     uint64_t delta = 0;
     at = sn_store_chunk_put_number(at, times[0]);
-    for (size_t i = 1; i < count; i++) {
-        uint64_t next = times[i] - times[i - 1];
+    for (size_t i = width; i < count; i += width) {
+        uint64_t next = times[i] - times[i - width];
         at = sn_store_chunk_put_number(at, sn_store_chunk_zigzag((int64_t)(next - delta)));
         delta = next;
     }
     return at;
 }
 
-static void get_times(struct sn_cursor *cursor, uint64_t *times, size_t count)
+static void get_times(struct sn_cursor *cursor, uint64_t *times, size_t count, unsigned width)
 {
     uint64_t delta = 0;
-    times[0] = sn_cursor_varuint64(cursor);
-    for (size_t i = 1; i < count; i++) {
-        delta += (uint64_t)sn_store_chunk_unzigzag(sn_cursor_varuint64(cursor));
-        times[i] = times[i - 1] + delta;
+    uint64_t time = sn_cursor_varuint64(cursor);
+    for (size_t i = 0; i < count; i++) {
+        if (i && i % width == 0) {
+            delta += (uint64_t)sn_store_chunk_unzigzag(sn_cursor_varuint64(cursor));
+            time += delta;
+        }
+        times[i] = time;
     }
 }
 
@@ -131,6 +135,47 @@ static void get_values(struct sn_cursor *cursor, double *values, size_t count, e
     }
 }
 
+/* One part of every point, out of `from` or back into it. */
+static void take_part(const double *from, size_t points, unsigned part, double *to)
+{
+    for (size_t i = 0; i < points; i++)
+        to[i] = from[i * SN_STORE_PARTS + part];
+}
+
+static void put_part_back(const double *from, size_t points, unsigned part, double *to)
+{
+    for (size_t i = 0; i < points; i++)
+        to[i * SN_STORE_PARTS + part] = from[i];
+}
+
+static uint8_t *put_column(uint8_t *at, const double *values, size_t count)
+{
+    enum value_form form = are_whole(values, count) ? FORM_WHOLE : FORM_BITS;
+    *at++ = (uint8_t)form;
+    return put_values(at, values, count, form);
+}
+
+static uint8_t *put_parts(uint8_t *at, const double *values, size_t points)
+{
+    double column[SN_STORE_CHUNK_MAX / SN_STORE_PARTS];
+    for (unsigned part = 0; part < SN_STORE_PARTS; part++) {
+        take_part(values, points, part, column);
+        at = put_column(at, column, points);
+    }
+    return at;
+}
+
+static void get_parts(struct sn_cursor *cursor, double *values, size_t points)
+{
+    double column[SN_STORE_CHUNK_MAX / SN_STORE_PARTS];
+    for (unsigned part = 0; part < SN_STORE_PARTS; part++) {
+        uint8_t form = sn_cursor_u8(cursor);
+        cursor->bad |= form > FORM_WHOLE;
+        get_values(cursor, column, points, (enum value_form)form);
+        put_part_back(column, points, part, values);
+    }
+}
+
 /* Room for so many points and their count. */
 static int make_room(struct sn_buf *raw, size_t count, struct sonde_error *err)
 {
@@ -145,16 +190,19 @@ int sn_store_chunk_encode(struct sn_store_packer *packer, const struct sn_store_
     SN_AUTO(sn_buf_done)
     struct sn_buf raw = sn_buf_with_limit(HEAD_SIZE + SN_STORE_CHUNK_MAX * POINT_SIZE_MAX);
     size_t count = columns->count;
-    if (!count || count > SN_STORE_CHUNK_MAX)
-        return sn_fail(err, SONDE_E_ARGUMENT, 0, "a chunk of %zu points", count);
+    unsigned width = columns->width;
+    if (!count || count > SN_STORE_CHUNK_MAX || (width != 1 && width != SN_STORE_PARTS) ||
+        count % width)
+        return sn_fail(err, SONDE_E_ARGUMENT, 0, "a chunk of %zu numbers", count);
     int rc = make_room(&raw, count, err);
     if (rc != SONDE_OK)
         return rc;
     enum value_form form = are_whole(columns->values, count) ? FORM_WHOLE : FORM_BITS;
-    uint8_t *at = sn_store_chunk_put_number(raw.bytes, count);
-    *at++ = (uint8_t)form;
-    at = put_times(at, columns->times_ms, count);
-    at = put_values(at, columns->values, count, form);
+    uint8_t *at = sn_store_chunk_put_number(raw.bytes, count / width);
+    *at++ = (uint8_t)(width == 1 ? form : FORM_PARTS);
+    at = put_times(at, columns->times_ms, count, width);
+    at = width == 1 ? put_values(at, columns->values, count, form)
+                    : put_parts(at, columns->values, count / width);
     sn_buf_grow(&raw, (size_t)(at - raw.bytes));
     return sn_store_pack(packer, TAG_CHUNK, &raw, out, err);
 }
@@ -174,15 +222,20 @@ int sn_store_chunk_decode(struct sn_store_packer *packer, const void *bytes, siz
     if (rc != SONDE_OK)
         return rc;
     struct sn_cursor cursor = sn_cursor_over(raw.bytes, raw.size);
-    uint64_t count = sn_cursor_varuint64(&cursor);
+    uint64_t points = sn_cursor_varuint64(&cursor);
     uint8_t form = sn_cursor_u8(&cursor);
-    if (cursor.bad || !count || count > SN_STORE_CHUNK_MAX || form > FORM_WHOLE)
+    unsigned width = form == FORM_PARTS ? SN_STORE_PARTS : 1;
+    if (cursor.bad || !points || points > SN_STORE_CHUNK_MAX / width || form > FORM_PARTS)
         return damaged(&cursor, err);
-    get_times(&cursor, ret_columns->times_ms, (size_t)count);
-    get_values(&cursor, ret_columns->values, (size_t)count, (enum value_form)form);
+    get_times(&cursor, ret_columns->times_ms, (size_t)points * width, width);
+    if (form == FORM_PARTS)
+        get_parts(&cursor, ret_columns->values, (size_t)points);
+    else
+        get_values(&cursor, ret_columns->values, (size_t)points, (enum value_form)form);
     if (cursor.bad || sn_cursor_left(&cursor))
         return damaged(&cursor, err);
-    ret_columns->count = (size_t)count;
+    ret_columns->count = (size_t)points * width;
+    ret_columns->width = width;
     return SONDE_OK;
 }
 

@@ -1,6 +1,9 @@
 /* Points as columns. A chunk is one series: its times as differences of differences, its values as
  * differences of whole numbers where they all are, else by the bytes in which each differs from the
- * one before. A block is what one commit brought, of all series. Times are in milliseconds. */
+ * one before. A block is what one commit brought, of all series. Times are in milliseconds.
+ *
+ * A point of a histogram is six numbers: six entries of one time, in the order of enum
+ * sn_store_part. In a chunk each of the six is a column of its own. */
 #ifndef SN_STORE_CHUNK_H
 #define SN_STORE_CHUNK_H
 
@@ -11,13 +14,24 @@
 #include "sink/store/store_pack.h"
 #include "sonde/error.h"
 
-#define SN_STORE_CHUNK_MAX 256u        /* points of a chunk */
-#define SN_STORE_BLOCK_MAX (32u << 10) /* points of a block */
+#define SN_STORE_CHUNK_MAX 768u        /* numbers of a chunk: six times 128 */
+#define SN_STORE_BLOCK_MAX (32u << 10) /* numbers of a block */
+
+enum sn_store_part {
+    SN_STORE_PART_COUNT,
+    SN_STORE_PART_SUM,
+    SN_STORE_PART_SECONDS, /* that it is over */
+    SN_STORE_PART_P50,     /* NAN: it was not told */
+    SN_STORE_PART_P95,
+    SN_STORE_PART_P99,
+    SN_STORE_PARTS
+};
 
 struct sn_store_columns {
     uint64_t times_ms[SN_STORE_CHUNK_MAX];
     double values[SN_STORE_CHUNK_MAX];
-    size_t count;
+    size_t count;   /* of numbers */
+    unsigned width; /* of a point: 1 or SN_STORE_PARTS */
 };
 
 struct sn_store_entry {

@@ -19,7 +19,7 @@
 #define BLOCKS_SIZE_MAX (12u << 20) /* bytes of them, the same */
 #define LATE_SEALS_MAX  512u        /* of a commit */
 
-_Static_assert(SN_STORE_SCHEMA_VERSION == 2, "see must_try");
+_Static_assert(SN_STORE_SCHEMA_VERSION == 3, "see must_try");
 
 /* --- rows --- */
 
@@ -60,7 +60,8 @@ static int write_series(struct sn_store *store, struct sonde_error *err)
     SN_AUTO(sn_store_sql_end) sqlite3_stmt *row = NULL;
     int rc = sn_store_sql_prepare(store->db,
                                   "INSERT INTO series (id, process_id, kind, provider, counter, "
-                                  "tags, unit, sealed_block) VALUES (?, ?, ?, ?, ?, ?, ?, 0)",
+                                  "tags, unit, shape, sealed_block) VALUES "
+                                  "(?, ?, ?, ?, ?, ?, ?, ?, 0)",
                                   &row, err);
     for (struct sn_store_live *live = store->lives; live; live = live->next) {
         for (struct sn_store_series *series = live->series; series && rc == SONDE_OK;
@@ -72,6 +73,7 @@ static int write_series(struct sn_store *store, struct sonde_error *err)
             (void)sqlite3_bind_int(row, 3, series->kind);
             for (int i = 0; i < 4; i++)
                 sn_store_sql_text(row, 4 + i, series->texts[i]);
+            (void)sqlite3_bind_int(row, 8, (int)series->shape);
             rc = sn_store_sql_step(row, err);
         }
     }
@@ -103,6 +105,18 @@ static int write_block(struct sn_store *store, sqlite3_stmt *row, size_t first, 
     return rc;
 }
 
+/* How many of the batch go into the next block: the numbers of one point are never apart. */
+static size_t block_count(const struct sn_store *store, size_t done)
+{
+    size_t left = store->batch_count - done;
+    if (left <= SN_STORE_BLOCK_MAX)
+        return left;
+    size_t count = SN_STORE_BLOCK_MAX;
+    while (store->batch[done + count].part)
+        count--;
+    return count;
+}
+
 /* *ret_first, *ret_last: the numbers of the blocks; the last one there was when nothing came. */
 static int write_blocks(struct sn_store *store, int64_t *ret_first, int64_t *ret_last,
                         struct sonde_error *err)
@@ -112,8 +126,7 @@ static int write_blocks(struct sn_store *store, int64_t *ret_first, int64_t *ret
                                   &row, err);
     *ret_first = *ret_last = store->last_block;
     for (size_t done = 0; done < store->batch_count && rc == SONDE_OK;) {
-        size_t count = store->batch_count - done;
-        count = count > SN_STORE_BLOCK_MAX ? SN_STORE_BLOCK_MAX : count;
+        size_t count = block_count(store, done);
         rc = write_block(store, row, done, count, err);
         *ret_last = sqlite3_last_insert_rowid(store->db);
         if (!done)
@@ -146,7 +159,7 @@ static void bind_chunk(struct sealing *sealing, const struct sn_store_series *se
     (void)sqlite3_bind_int64(sealing->chunk, 1, series->id);
     (void)sqlite3_bind_int64(sealing->chunk, 2, (int64_t)from);
     (void)sqlite3_bind_int64(sealing->chunk, 3, (int64_t)to);
-    (void)sqlite3_bind_int64(sealing->chunk, 4, (int64_t)columns->count);
+    (void)sqlite3_bind_int64(sealing->chunk, 4, (int64_t)(columns->count / columns->width));
     (void)sqlite3_bind_int64(sealing->chunk, 5, sn_store_pack_checksum(data->bytes, data->size));
     (void)sqlite3_bind_blob64(sealing->chunk, 6, data->bytes, data->size, SQLITE_STATIC);
 }
@@ -380,7 +393,7 @@ int sn_store_commit(struct sn_store *store, struct sonde_error *err)
     if (rc == SONDE_OK)
         rc = write_all(store, &first, &last, err);
     if (rc == SONDE_OK && store->must_try) /* a write whatever else there was */
-        rc = sn_store_sql_run(store->db, "PRAGMA user_version = 2", err);
+        rc = sn_store_sql_run(store->db, "PRAGMA user_version = 3", err);
     rc = sn_store_commit_end(store, rc, err);
     if (rc != SONDE_OK) {
         note_unwritten(store);

@@ -1,5 +1,6 @@
 /* What was: the points of processes and counters over a time, from chunks and from memory, as they
  * are or put together by steps. */
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -25,7 +26,8 @@ struct walk {
     sqlite3_stmt *series;
     sqlite3_stmt *chunks;
     struct sn_store_sample sample; /* of the series under way; its step is filled up */
-    double sum;
+    enum sn_store_shape shape;     /* of the same */
+    double sum;                    /* of values; of a histogram in sample.sum */
     struct sn_store_columns columns;
 };
 
@@ -59,11 +61,45 @@ static void tell(struct walk *walk)
     if (!sample->count || !walk->left)
         return;
     sample->value = walk->sum / (double)sample->count;
+    if (walk->shape == SN_STORE_HISTOGRAM)
+        sample->value =
+            sample->measurement_count > 0 ? sample->sum / sample->measurement_count : NAN;
     walk->left = walk->each(walk->user, sample) ? walk->left - 1 : 0;
     sample->count = 0;
 }
 
-static void take(struct walk *walk, uint64_t time_ms, double value)
+/* The numbers that tell nothing leave the others as they are. */
+static void widen(double value, double *low, double *high)
+{
+    if (isnan(value))
+        return;
+    *low = isnan(*low) || value < *low ? value : *low;
+    *high = isnan(*high) || value > *high ? value : *high;
+}
+
+static void begin_step(struct sn_store_sample *sample, uint64_t utc_ns)
+{
+    sample->utc_ns = utc_ns;
+    sample->min = sample->max = NAN;
+    sample->measurement_count = sample->sum = sample->seconds = 0;
+    for (size_t i = 0; i < SN_STORE_QUANTILES; i++)
+        sample->quantiles[i] = (struct sn_store_band){NAN, NAN};
+}
+
+static void add_parts(struct sn_store_sample *sample, const double *parts)
+{
+    double count = parts[SN_STORE_PART_COUNT];
+    sample->measurement_count += count;
+    sample->sum += parts[SN_STORE_PART_SUM];
+    sample->seconds += parts[SN_STORE_PART_SECONDS];
+    if (count <= 0)
+        return;
+    widen(parts[SN_STORE_PART_SUM] / count, &sample->min, &sample->max);
+    for (size_t i = 0; i < SN_STORE_QUANTILES; i++)
+        widen(parts[SN_STORE_PART_P50 + i], &sample->quantiles[i].low, &sample->quantiles[i].high);
+}
+
+static void take(struct walk *walk, uint64_t time_ms, const double *values)
 {
     struct sn_store_sample *sample = &walk->sample;
     uint64_t utc_ns = time_ms * SN_STORE_NS_PER_MS;
@@ -73,22 +109,29 @@ static void take(struct walk *walk, uint64_t time_ms, double value)
     if (!step_ns || utc_ns != sample->utc_ns)
         tell(walk);
     if (!sample->count) {
-        sample->utc_ns = utc_ns;
-        sample->min = sample->max = value;
+        begin_step(sample, utc_ns);
         walk->sum = 0;
     }
-    walk->sum += value;
-    sample->min = value < sample->min ? value : sample->min;
-    sample->max = value > sample->max ? value : sample->max;
+    if (walk->shape == SN_STORE_HISTOGRAM) {
+        add_parts(sample, values);
+    } else {
+        walk->sum += *values;
+        widen(*values, &sample->min, &sample->max);
+    }
     sample->count++;
 }
 
 static void take_columns(struct walk *walk)
 {
     const struct sn_store_columns *columns = &walk->columns;
-    for (size_t i = 0; i < columns->count && walk->left; i++)
+    for (size_t i = 0; i < columns->count && walk->left; i += columns->width)
         if (columns->times_ms[i] >= walk->from_ms && columns->times_ms[i] <= walk->to_ms)
-            take(walk, columns->times_ms[i], columns->values[i]);
+            take(walk, columns->times_ms[i], &columns->values[i]);
+}
+
+static bool is_of_shape(const struct walk *walk)
+{
+    return walk->columns.width == (walk->shape == SN_STORE_HISTOGRAM ? SN_STORE_PARTS : 1);
 }
 
 static int take_chunks(struct walk *walk, int64_t series_id, struct sonde_error *err)
@@ -104,7 +147,8 @@ static int take_chunks(struct walk *walk, int64_t series_id, struct sonde_error 
         struct sonde_error damage = {0};
         if (sn_store_pack_checksum(data, size) == (uint32_t)sqlite3_column_int64(row, 1) &&
             sn_store_chunk_decode(&walk->store->packer, data, size, &walk->columns, &damage) ==
-                SONDE_OK)
+                SONDE_OK &&
+            is_of_shape(walk))
             take_columns(walk);
         else
             sn_store_count_damaged(walk->store, sqlite3_column_int64(row, 0));
@@ -131,7 +175,14 @@ static void take_memory(struct walk *walk, const struct sn_store_series *series)
     take_columns(walk);
 }
 
-/* A row: id, provider, counter, tags, unit. */
+static void set_shape(struct walk *walk, int kind, enum sn_store_shape shape)
+{
+    walk->shape = shape;
+    walk->sample.kind = kind;
+    walk->sample.has_parts = shape == SN_STORE_HISTOGRAM;
+}
+
+/* A row: id, provider, counter, tags, unit, kind, shape. */
 static int walk_row(struct walk *walk, sqlite3_stmt *row, const struct sn_store_live *live,
                     struct sonde_error *err)
 {
@@ -139,6 +190,7 @@ static int walk_row(struct walk *walk, sqlite3_stmt *row, const struct sn_store_
     walk->sample.counter = sn_store_sql_column(row, 2);
     walk->sample.tags = sn_store_sql_column(row, 3);
     walk->sample.unit = sn_store_sql_column(row, 4);
+    set_shape(walk, sqlite3_column_int(row, 5), (enum sn_store_shape)sqlite3_column_int(row, 6));
     if (!matches(walk->query->provider, walk->sample.provider) ||
         !matches(walk->query->counter, walk->sample.counter))
         return SONDE_OK;
@@ -162,6 +214,7 @@ static void walk_pending(struct walk *walk, const struct sn_store_live *live)
         walk->sample.counter = series->texts[1];
         walk->sample.tags = series->texts[2];
         walk->sample.unit = series->texts[3];
+        set_shape(walk, series->kind, series->shape);
         take_memory(walk, series);
         tell(walk);
     }
@@ -289,10 +342,11 @@ static bool ask_process(void *user, const struct sn_store_seen *seen)
 static int prepare(struct walk *walk, struct sonde_error *err)
 {
     sqlite3 *db = walk->store->db;
-    int rc = sn_store_sql_prepare(db,
-                                  "SELECT id, provider, counter, tags, unit FROM series WHERE "
-                                  "process_id = ? ORDER BY id",
-                                  &walk->series, err);
+    int rc = sn_store_sql_prepare(
+        db,
+        "SELECT id, provider, counter, tags, unit, kind, shape FROM series WHERE "
+        "process_id = ? ORDER BY id",
+        &walk->series, err);
     if (rc == SONDE_OK)
         rc = sn_store_sql_prepare(db,
                                   "SELECT id, checksum, data FROM chunk WHERE series_id = ? AND "

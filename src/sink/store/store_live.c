@@ -192,15 +192,17 @@ static struct sn_store_series *first_of_hash(struct sn_store *store, uint64_t ha
 }
 
 static bool is_same(const struct sn_store_series *series, const struct sn_store_live *live,
-                    const char *const *texts)
+                    const char *const *texts, enum sn_store_shape shape)
 {
-    return series->live == live && strcmp(series->texts[0], texts[0]) == 0 &&
-           strcmp(series->texts[1], texts[1]) == 0 && strcmp(series->texts[2], texts[2]) == 0;
+    return series->live == live && series->shape == shape &&
+           strcmp(series->texts[0], texts[0]) == 0 && strcmp(series->texts[1], texts[1]) == 0 &&
+           strcmp(series->texts[2], texts[2]) == 0;
 }
 
 /* Its row's number; 0: it has none. */
 static int find_id(struct sn_store *store, const struct sn_store_live *live,
-                   const char *const *texts, int64_t *ret_id, struct sonde_error *err)
+                   const char *const *texts, enum sn_store_shape shape, int64_t *ret_id,
+                   struct sonde_error *err)
 {
     SN_AUTO(sn_store_sql_end) sqlite3_stmt *row = NULL;
     *ret_id = 0;
@@ -208,13 +210,14 @@ static int find_id(struct sn_store *store, const struct sn_store_live *live,
         return SONDE_OK;
     int rc = sn_store_sql_prepare(store->db,
                                   "SELECT id FROM series WHERE process_id = ? AND provider = ? AND "
-                                  "counter = ? AND tags = ?",
+                                  "counter = ? AND tags = ? AND shape = ?",
                                   &row, err);
     if (rc != SONDE_OK)
         return rc;
     (void)sqlite3_bind_int64(row, 1, live->id);
     for (int i = 0; i < 3; i++)
         sn_store_sql_text(row, 2 + i, texts[i]);
+    (void)sqlite3_bind_int(row, 5, (int)shape);
     rc = sn_store_sql_row(row, err);
     if (rc == SONDE_OK)
         *ret_id = sqlite3_column_int64(row, 0);
@@ -227,7 +230,13 @@ struct row {
     int64_t id; /* 0: it has none */
     int64_t sealed_block;
     int kind;
+    enum sn_store_shape shape;
 };
+
+static unsigned width_of(enum sn_store_shape shape)
+{
+    return shape == SN_STORE_HISTOGRAM ? SN_STORE_PARTS : 1;
+}
 
 static int add_series(struct sn_store *store, struct sn_store_live *live, const struct row *row,
                       struct sn_store_series **ret_series, struct sonde_error *err)
@@ -246,7 +255,8 @@ static int add_series(struct sn_store *store, struct sn_store_live *live, const 
     series->is_pending = !row->id;
     series->sealed_block = row->sealed_block;
     series->kind = row->kind;
-    series->points = sn_store_points_none();
+    series->shape = row->shape;
+    series->points = sn_store_points_none(width_of(row->shape));
     /* NOLINTNEXTLINE(performance-no-int-to-ptr) */
     series->same_hash = (struct sn_store_series *)(uintptr_t)*place;
     *place = (uint64_t)(uintptr_t)series;
@@ -260,18 +270,36 @@ static int add_series(struct sn_store *store, struct sn_store_live *live, const 
     return SONDE_OK;
 }
 
+/* Levels that .NET 9 and 10 declare as counters, so that they come as changes a second: what people
+ * look for is where they stand. */
+static bool is_level(const struct sonde_point *point)
+{
+    return point->kind == SONDE_POINT_RATE && isfinite(point->total) &&
+           strcmp(point->provider, "System.Runtime") == 0 &&
+           (strcmp(point->name, "dotnet.thread_pool.thread.count") == 0 ||
+            strcmp(point->name, "dotnet.thread_pool.queue.length") == 0);
+}
+
+static enum sn_store_shape shape_of(const struct sonde_point *point)
+{
+    if (point->kind == SONDE_POINT_HISTOGRAM)
+        return SN_STORE_HISTOGRAM;
+    return is_level(point) ? SN_STORE_LEVEL : SN_STORE_NUMBER;
+}
+
 static int find_series(struct sn_store *store, struct sn_store_live *live,
                        const struct sonde_point *point, struct sn_store_series **ret_series,
                        struct sonde_error *err)
 {
+    enum sn_store_shape shape = shape_of(point);
     const char *const texts[SERIES_TEXTS] = {point->provider, point->name, point->tag_text,
                                              point->unit};
     /* Counters come in the same order every time: mostly it is the next one. */
     struct sn_store_series *series = live->latest ? live->latest->next : NULL;
     series = series ? series : live->series;
-    if (!series || !is_same(series, live, texts)) {
+    if (!series || !is_same(series, live, texts, shape)) {
         series = first_of_hash(store, hash_of(live->id, texts));
-        while (series && !is_same(series, live, texts))
+        while (series && !is_same(series, live, texts, shape))
             series = series->same_hash;
     }
     if (series) {
@@ -282,8 +310,10 @@ static int find_series(struct sn_store *store, struct sn_store_live *live,
         if (strnlen(texts[i], TEXT_MAX) == TEXT_MAX)
             return sn_fail(err, SONDE_E_LIMIT, 0, "a counter's name or tags are over %u bytes",
                            TEXT_MAX);
-    struct row row = {.texts = texts, .kind = point->kind};
-    int rc = find_id(store, live, texts, &row.id, err);
+    struct row row = {.texts = texts,
+                      .kind = shape == SN_STORE_LEVEL ? SONDE_POINT_UP_DOWN : point->kind,
+                      .shape = shape};
+    int rc = find_id(store, live, texts, shape, &row.id, err);
     return rc == SONDE_OK ? add_series(store, live, &row, ret_series, err) : rc;
 }
 
@@ -292,50 +322,94 @@ static int find_series(struct sn_store *store, struct sn_store_live *live,
 /* The one number that is kept of it. */
 static double number_of(const struct sonde_point *point)
 {
+    if (is_level(point))
+        return point->total;
     switch (point->kind) {
     case SONDE_POINT_RATE: return isnan(point->rate) ? point->value : point->rate;
     case SONDE_POINT_UP_DOWN: return isnan(point->total) ? point->value : point->total;
-    case SONDE_POINT_HISTOGRAM: return point->count ? point->sum / (double)point->count : NAN;
     default: return point->value;
     }
+}
+
+static double quantile_of(const struct sonde_point *point, double at)
+{
+    for (size_t i = 0; i < point->quantile_count; i++)
+        if (point->quantiles[i].at == at)
+            return point->quantiles[i].value;
+    return NAN;
+}
+
+/* What is kept of it; how many numbers. None: it says nothing. */
+static unsigned numbers_of(const struct sonde_point *point, double to[SN_STORE_PARTS])
+{
+    if (point->kind != SONDE_POINT_HISTOGRAM) {
+        to[0] = number_of(point);
+        return isfinite(to[0]) ? 1 : 0;
+    }
+    to[SN_STORE_PART_COUNT] = (double)point->count;
+    to[SN_STORE_PART_SUM] = point->count ? point->sum : 0;
+    to[SN_STORE_PART_SECONDS] = (double)point->interval_ns / (double)SN_NS_PER_SECOND;
+    to[SN_STORE_PART_P50] = quantile_of(point, 0.5);
+    to[SN_STORE_PART_P95] = quantile_of(point, 0.95);
+    to[SN_STORE_PART_P99] = quantile_of(point, 0.99);
+    return isfinite(to[SN_STORE_PART_SUM]) ? SN_STORE_PARTS : 0;
 }
 
 /* The first chunks of series that began together end at different times, so that chunks are written
  * all the time and not all at once. */
 static unsigned full_count(const struct sn_store_series *series)
 {
-    return FULL_COUNT - (series->sealed_block ? 0 : (unsigned)((uint64_t)series->id * 7 % 60));
+    unsigned points =
+        FULL_COUNT - (series->sealed_block ? 0 : (unsigned)((uint64_t)series->id * 7 % 60));
+    return points * series->points.width;
 }
 
-static bool take_point(struct sn_store *store, struct sn_store_series *series, uint64_t time_ms,
-                       double value)
+static bool take_number(struct sn_store *store, struct sn_store_series *series,
+                        const struct sn_store_batched *number)
 {
-    struct sn_store_batched *batch = store->batch;
-    if (store->batch_count >= SN_STORE_BATCH_MAX)
-        return false;
-    batch = sn_array_room(batch, store->batch_count, &store->batch_capacity, sizeof(*batch));
+    struct sn_store_batched *batch =
+        sn_array_room(store->batch, store->batch_count, &store->batch_capacity, sizeof(*batch));
     if (!batch)
         return false;
     store->batch = batch;
+    if (!sn_store_points_add(&series->points, number->time_ms, number->value))
+        return false;
+    batch[store->batch_count++] = *number;
+    return true;
+}
+
+/* All its numbers or none. */
+static bool take_point(struct sn_store *store, struct sn_store_series *series, uint64_t time_ms,
+                       const double *numbers)
+{
+    unsigned width = series->points.width;
+    if (store->batch_count + width > SN_STORE_BATCH_MAX)
+        return false;
     /* Somebody who brings more than a chunk of one series at once. */
     if (series->points.count >= SN_STORE_CHUNK_MAX && !store->health.is_degraded) {
         store->is_taking = true;
         (void)sn_store_commit(store, NULL); /* what fails is told by the health */
         store->is_taking = false;
-        batch = store->batch;
     }
-    if (!sn_store_points_add(&series->points, time_ms, value))
+    struct sn_store_points before = series->points;
+    size_t batch_count = store->batch_count;
+    for (unsigned part = 0; part < width; part++) {
+        const struct sn_store_batched number = {
+            .series = series, .time_ms = time_ms, .value = numbers[part], .part = part};
+        if (take_number(store, series, &number))
+            continue;
+        store->batch_count = batch_count;
+        sn_store_points_go_back(&series->points, &before);
         return false;
-    batch[store->batch_count++] =
-        (struct sn_store_batched){.series = series, .time_ms = time_ms, .value = value};
+    }
     return true;
 }
 
 int sn_store_point(struct sn_store *store, int64_t process_id, const struct sonde_point *point,
                    struct sonde_error *err)
 {
-    double value = number_of(point);
-    if (!isfinite(value))
+    double numbers[SN_STORE_PARTS] = {0};
+    if (!numbers_of(point, numbers))
         return SONDE_OK; /* says nothing */
     struct sn_store_live *live = sn_store_live_find(store, process_id, err);
     struct sn_store_series *series = NULL;
@@ -345,7 +419,7 @@ int sn_store_point(struct sn_store *store, int64_t process_id, const struct sond
     }
     int rc = find_series(store, live, point, &series, err);
     uint64_t time_ms = point->utc_ns / SN_STORE_NS_PER_MS;
-    if (series && !take_point(store, series, time_ms, value))
+    if (series && !take_point(store, series, time_ms, numbers))
         rc = sn_fail(err, SONDE_E_LIMIT, 0, "the store cannot write, and keeps %u points meanwhile",
                      SN_STORE_BATCH_MAX);
     if (rc != SONDE_OK || !series) {
@@ -372,7 +446,7 @@ static int recall_series(struct sn_store *store, int64_t id, struct sn_store_ser
     SN_AUTO(sn_store_sql_end) sqlite3_stmt *row = NULL;
     int rc = sn_store_sql_prepare(store->db,
                                   "SELECT process_id, kind, sealed_block, provider, counter, tags, "
-                                  "unit FROM series WHERE id = ?",
+                                  "unit, shape FROM series WHERE id = ?",
                                   &row, err);
     if (rc != SONDE_OK)
         return rc;
@@ -389,7 +463,8 @@ static int recall_series(struct sn_store *store, int64_t id, struct sn_store_ser
     const struct row known = {.texts = texts,
                               .id = id,
                               .kind = sqlite3_column_int(row, 1),
-                              .sealed_block = sqlite3_column_int64(row, 2)};
+                              .sealed_block = sqlite3_column_int64(row, 2),
+                              .shape = (enum sn_store_shape)sqlite3_column_int(row, 7)};
     return add_series(store, live, &known, ret_series, err);
 }
 

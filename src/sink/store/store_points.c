@@ -29,6 +29,14 @@ bool sn_store_points_add(struct sn_store_points *points, uint64_t time_ms, doubl
     return true;
 }
 
+void sn_store_points_go_back(struct sn_store_points *points, const struct sn_store_points *before)
+{
+    struct sn_buf bytes = points->bytes; /* it may have grown */
+    bytes.size = before->bytes.size;
+    *points = *before;
+    points->bytes = bytes;
+}
+
 void sn_store_points_read(const struct sn_store_points *points,
                           struct sn_store_columns *ret_columns)
 {
@@ -44,6 +52,7 @@ void sn_store_points_read(const struct sn_store_points *points,
         memcpy(&ret_columns->values[i], &bits, sizeof(bits));
     }
     ret_columns->count = points->count;
+    ret_columns->width = points->width;
 }
 
 void sn_store_points_clear(struct sn_store_points *points)

@@ -41,8 +41,8 @@ static const char schema[] =
     "CREATE UNIQUE INDEX process_who ON process (boot, pid, start_ticks);"
     "CREATE TABLE series (id INTEGER PRIMARY KEY, process_id INTEGER NOT NULL,"
     " provider TEXT NOT NULL, counter TEXT NOT NULL, tags TEXT NOT NULL, unit TEXT NOT NULL,"
-    " kind INTEGER NOT NULL, sealed_block INTEGER NOT NULL);"
-    "CREATE UNIQUE INDEX series_what ON series (process_id, provider, counter, tags);"
+    " kind INTEGER NOT NULL, sealed_block INTEGER NOT NULL, shape INTEGER NOT NULL);"
+    "CREATE UNIQUE INDEX series_what ON series (process_id, provider, counter, tags, shape);"
     "CREATE TABLE chunk (id INTEGER PRIMARY KEY, series_id INTEGER NOT NULL,"
     " from_ms INTEGER NOT NULL, to_ms INTEGER NOT NULL, count INTEGER NOT NULL,"
     " checksum INTEGER NOT NULL, data BLOB NOT NULL);"
@@ -71,6 +71,11 @@ static const char *const migrations[] = {
     "ALTER TABLE chunk ADD COLUMN checksum INTEGER NOT NULL DEFAULT 0;"
     "UPDATE chunk SET checksum = sonde_checksum(data);"
     "ALTER TABLE recording ADD COLUMN owner TEXT NOT NULL DEFAULT '';" SET_VERSION(2),
+    /* 2: of a histogram there were means only, of levels that are counted their changes. */
+    "ALTER TABLE series ADD COLUMN shape INTEGER NOT NULL DEFAULT 0;"
+    "DROP INDEX series_what;"
+    "CREATE UNIQUE INDEX series_what ON series (process_id, provider, counter, tags, shape);" SET_VERSION(
+        3),
 };
 _Static_assert(sizeof(migrations) / sizeof(migrations[0]) == SN_STORE_SCHEMA_VERSION,
                "a migration to each version");
@@ -120,7 +125,7 @@ static int check(sqlite3 *db, struct sonde_error *err)
     static const char *const looks[] = {
         "SELECT boot, pid, start_ticks, name, runtime, user, container, command_line, first_ms,"
         " last_ms FROM process",
-        "SELECT process_id, provider, counter, tags, unit, kind, sealed_block FROM series",
+        "SELECT process_id, provider, counter, tags, unit, kind, sealed_block, shape FROM series",
         "SELECT series_id, from_ms, to_ms, count, checksum, data FROM chunk",
         "SELECT id, checksum, data FROM block",
         "SELECT kind, file, file_name, state, settings, summary, owner, pid, process, created_ns,"

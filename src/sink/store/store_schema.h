@@ -7,7 +7,7 @@
 
 #include "sonde/error.h"
 
-#define SN_STORE_SCHEMA_VERSION 2
+#define SN_STORE_SCHEMA_VERSION 3
 #define SN_STORE_DATABASE       "store.db"
 #define SN_STORE_ASIDE          SN_STORE_DATABASE ".damaged-" /* and when */
 

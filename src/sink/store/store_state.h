@@ -13,12 +13,20 @@
 #include "sink/store/store_pack.h"
 #include "sink/store/store_points.h"
 
-#define SN_STORE_BATCH_MAX    (128u << 10) /* points that wait for a commit: 3 MB */
+#define SN_STORE_BATCH_MAX    (128u << 10) /* numbers that wait for a commit: 4 MB */
 #define SN_STORE_SERIES_MAX   (64u << 10)  /* in memory */
 #define SN_STORE_LIVE_MAX     8192u        /* processes in memory */
 #define SN_STORE_WAITING_MAX  256u         /* recordings that wait for a commit */
 #define SN_STORE_NS_PER_MS    1000000u
 #define SN_STORE_COMMIT_CYCLE 16u /* commits between looks at everything */
+
+/* What is kept of each point. Part of what a series is: one of an older store goes on as another.
+ */
+enum sn_store_shape {
+    SN_STORE_NUMBER = 0, /* one number, by its kind; of a histogram, in version 2: its mean */
+    SN_STORE_HISTOGRAM,  /* its parts: enum sn_store_part */
+    SN_STORE_LEVEL       /* where something stands that the runtime tells as a rate */
+};
 
 /* A process that points come for. */
 struct sn_store_live {
@@ -44,6 +52,7 @@ struct sn_store_series {
     uint64_t hash;
     char *texts[4]; /* own, in one block: provider, counter, tags, unit */
     int kind;
+    enum sn_store_shape shape;
     bool is_pending;
     bool is_sealing;      /* with the commit under way */
     bool wants_seal;      /* full, or holds back what could go */
@@ -56,6 +65,7 @@ struct sn_store_batched {
     struct sn_store_series *series;
     uint64_t time_ms;
     double value;
+    unsigned part; /* of a point of several numbers: which */
 };
 
 /* A recording that could not be written yet; the texts are one block. */
