@@ -39,7 +39,8 @@ static void check_names(const char *type, const char *method, const char *signat
         abort();
     sn_buf_clear(&buf);
     sn_name_space(&buf, type);
-    if (strncmp(sn_buf_string(&buf), type, buf.size) != 0)
+    struct sn_buf_view space = sn_buf_view(&buf);
+    if (strncmp(space.text, type, space.size) != 0)
         abort();
     sn_buf_done(&buf);
     (void)sn_name_is_async(type, method, signature);

@@ -85,15 +85,15 @@ static bool take_text(struct sonde_event *event, const struct sn_value *value,
     uint8_t *room = sn_buf_reserve(&event->texts, (size_t)from->payload_size * TEXT_ROOM);
     if (!room)
         return false;
-    struct sn_buf text = {.bytes = room + (size_t)(value->bytes - from->payload) * TEXT_ROOM,
-                          .capacity = (size_t)value->size * TEXT_ROOM,
-                          .limit = (size_t)value->size * TEXT_ROOM};
+    struct sn_buf text = sn_buf_over(room + (size_t)(value->bytes - from->payload) * TEXT_ROOM,
+                                     (size_t)value->size * TEXT_ROOM);
     if (value->kind == SN_VALUE_TEXT16)
         sn_text_from_utf16(&text, value->bytes, value->size / 2u);
     else
         append_valid(&text, (const char *)value->bytes, value->size);
-    to->text = sn_buf_string(&text);
-    to->size = text.size;
+    struct sn_buf_view whole = sn_buf_view(&text);
+    to->text = whole.text;
+    to->size = whole.size;
     return true;
 }
 

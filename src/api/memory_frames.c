@@ -114,9 +114,11 @@ static const char *name_with_arguments(struct sn_memory_frames *frames, const ch
     sn_buf_format(&type, "%s`%u%s", stand_in, count_arguments(arguments), arguments);
     sn_buf_clear(&frames->name);
     sn_name_type(&frames->name, sn_buf_string(&type));
-    const char *readable = sn_buf_string(&frames->name) + strlen(stand_in);
+    struct sn_buf_view readable = sn_buf_view(&frames->name);
     sn_buf_clear(&type);
-    sn_buf_format(&type, "%s%s", name, frames->name.size > strlen(stand_in) ? readable : "");
+    sn_buf_text(&type, name);
+    if (readable.size > strlen(stand_in))
+        sn_buf_text(&type, readable.text + strlen(stand_in));
     return keep(frames, sn_buf_string(&type));
 }
 

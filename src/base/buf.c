@@ -1,5 +1,6 @@
 #include "base/buf.h"
 
+#include <assert.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -8,6 +9,7 @@
 
 void sn_buf_done(struct sn_buf *buf)
 {
+    assert(!buf->is_fixed);
     free(buf->bytes);
     *buf = sn_buf_with_limit(buf->limit);
 }
@@ -18,13 +20,16 @@ void sn_buf_clear(struct sn_buf *buf)
     buf->failed = false;
 }
 
-static bool enlarge(struct sn_buf *buf, size_t needed)
+/* Room for `needed` bytes of at most `most`; false: none, and nothing has changed. */
+static bool enlarge(struct sn_buf *buf, size_t needed, size_t most)
 {
+    if (buf->is_fixed)
+        return false;
     size_t capacity = buf->capacity ? buf->capacity : SMALLEST_CAPACITY;
     while (capacity < needed)
-        capacity *= 2;
-    if (capacity > buf->limit)
-        capacity = buf->limit;
+        capacity = capacity <= most / 2 ? capacity * 2 : most;
+    if (capacity > most)
+        capacity = most;
     uint8_t *bytes = realloc(buf->bytes, capacity);
     if (!bytes)
         return false;
@@ -35,24 +40,41 @@ static bool enlarge(struct sn_buf *buf, size_t needed)
 
 uint8_t *sn_buf_reserve(struct sn_buf *buf, size_t size)
 {
+    assert(buf->size <= buf->limit && buf->size <= buf->capacity);
     if (buf->failed || size > buf->limit - buf->size) {
         buf->failed = true;
         return NULL;
     }
-    if (size > buf->capacity - buf->size && !enlarge(buf, buf->size + size)) {
+    if (size > buf->capacity - buf->size && !enlarge(buf, buf->size + size, buf->limit)) {
         buf->failed = true;
         return NULL;
     }
     return buf->bytes ? buf->bytes + buf->size : NULL;
 }
 
+/* The same for text of `size` bytes, with room for a zero behind it, which the ceiling does not
+ * count. */
+static uint8_t *reserve_text(struct sn_buf *buf, size_t size)
+{
+    if (!sn_buf_reserve(buf, size) && buf->failed)
+        return NULL;
+    size_t most = buf->limit < SIZE_MAX ? buf->limit + 1 : SIZE_MAX;
+    if (buf->capacity - buf->size <= size && !enlarge(buf, buf->size + size + 1, most)) {
+        buf->failed = true;
+        return NULL;
+    }
+    return buf->bytes + buf->size;
+}
+
 void sn_buf_grow(struct sn_buf *buf, size_t size)
 {
+    assert(size <= buf->capacity - buf->size);
     buf->size += size;
 }
 
 void sn_buf_consume(struct sn_buf *buf, size_t size)
 {
+    assert(size <= buf->size);
     if (size < buf->size)
         memmove(buf->bytes, buf->bytes + size, buf->size - size);
     buf->size -= size;
@@ -134,8 +156,7 @@ void sn_buf_vformat(struct sn_buf *buf, const char *format, va_list args)
         buf->failed = true;
         return;
     }
-    /* One more: vsnprintf wants to write its zero, which is then not counted. */
-    uint8_t *to = sn_buf_reserve(buf, (size_t)length + 1);
+    uint8_t *to = reserve_text(buf, (size_t)length); /* vsnprintf writes its zero in any case */
     if (!to)
         return;
     (void)vsnprintf((char *)to, (size_t)length + 1, format, args);
@@ -152,9 +173,20 @@ void sn_buf_format(struct sn_buf *buf, const char *format, ...)
 
 const char *sn_buf_string(struct sn_buf *buf)
 {
-    uint8_t *end = sn_buf_reserve(buf, 1);
-    if (!end)
+    uint8_t *end = reserve_text(buf, 0);
+    if (end) {
+        *end = 0;
+        return (const char *)buf->bytes;
+    }
+    buf->size = 0; /* what is over the ceiling or out of memory is nothing, not a part */
+    if (!buf->bytes || !buf->capacity)
         return "";
-    *end = 0;
+    *buf->bytes = 0; /* not a literal: whoever has read the size before reads what is his */
     return (const char *)buf->bytes;
+}
+
+struct sn_buf_view sn_buf_view(struct sn_buf *buf)
+{
+    const char *text = sn_buf_string(buf);
+    return (struct sn_buf_view){.text = text, .size = buf->size};
 }

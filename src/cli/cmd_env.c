@@ -123,7 +123,8 @@ static int print_remote(struct printer *printer, struct sn_remote *remote, struc
         SN_AUTO(sn_buf_done) struct sn_buf variable = sn_buf_with_limit(OUTPUT_LIMIT);
         sn_buf_format(&variable, "%s=%s", name,
                       json_is_string(value) ? json_string_value(value) : "");
-        print_variable(printer, sn_buf_string(&variable), variable.size);
+        struct sn_buf_view shown = sn_buf_view(&variable);
+        print_variable(printer, shown.text, shown.size);
     }
     json_decref(variables);
     return rc;

@@ -59,9 +59,9 @@ static void put_member(struct sn_stream *stream, const struct sn_stacks_view *vi
         tell_state(&more, thread);
     }
     sn_stacks_thread_label(&label, view, thread);
-    bool has_bracket = label.size && label.bytes[label.size - 1] == ')';
-    sn_text_printable(&stream->buf, sn_buf_string(&label),
-                      label.size - (more.size && has_bracket ? 1 : 0));
+    struct sn_buf_view shown = sn_buf_view(&label);
+    bool has_bracket = shown.size && shown.text[shown.size - 1] == ')';
+    sn_text_printable(&stream->buf, shown.text, shown.size - (more.size && has_bracket ? 1 : 0));
     if (!more.size)
         return;
     sn_buf_text(&stream->buf, has_bracket ? ", " : " (");

@@ -54,7 +54,7 @@ static int read_text(const char *path, char **ret_text, struct sonde_error *err)
 {
     struct sn_buf buf = sn_buf_with_limit(FILE_LIMIT);
     int rc = sn_file_read_at(AT_FDCWD, path, &buf, err);
-    char *text = rc == SONDE_OK ? strndup(sn_buf_string(&buf), buf.size) : NULL;
+    char *text = rc == SONDE_OK ? strdup(sn_buf_string(&buf)) : NULL;
     if (buf.bytes)
         gnutls_memset(buf.bytes, 0, buf.size);
     sn_buf_done(&buf);

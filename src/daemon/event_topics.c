@@ -26,6 +26,7 @@
 #define TAPS_MAX    32u
 #define KEEP        512u
 #define MESSAGE_MAX (1u << 20)
+#define NOTICE_MAX  96u
 /* A process that floods is cut short here: telling takes time that others need. */
 #define WINDOW_NS  (250ull * SN_NS_PER_MS)
 #define WINDOW_MAX 500u
@@ -57,20 +58,25 @@ static bool is_log(const struct tap *tap)
 
 /* --- telling --- */
 
-static void publish(struct tap *tap, const char *text, size_t size)
+/* Takes the bytes of `message`. What is too large is a loss that its readers see. */
+static void publish(struct tap *tap, struct sn_buf *message)
 {
-    struct sn_buf message = sn_buf_with_limit(MESSAGE_MAX);
-    while (size && text[size - 1] == '\n')
-        size--;
-    sn_buf_append(&message, text, size);
-    sn_topics_publish(tap->daemon->topics, tap->name, &message);
+    while (message->size && message->bytes[message->size - 1] == '\n')
+        message->size--;
+    if (message->failed) {
+        tap->skipped_count++;
+        sn_buf_done(message);
+        return;
+    }
+    sn_topics_publish(tap->daemon->topics, tap->name, message);
 }
 
-static void publish_number(struct tap *tap, const char *member, uint64_t number)
+/* What was left out until now. */
+static void publish_lost(struct tap *tap, uint64_t count)
 {
-    char text[96];
-    int size = snprintf(text, sizeof(text), "{\"%s\":%llu}", member, (unsigned long long)number);
-    publish(tap, text, (size_t)size);
+    struct sn_buf message = sn_buf_with_limit(NOTICE_MAX);
+    sn_buf_format(&message, "{\"lost\":%llu}", (unsigned long long)count);
+    publish(tap, &message);
 }
 
 /* Whether there is time for another one. */
@@ -81,7 +87,7 @@ static bool has_time(struct tap *tap)
         tap->window_ns = now_ns;
         tap->window_count = 0;
         if (tap->skipped_count)
-            publish_number(tap, "lost", tap->skipped_count);
+            publish_lost(tap, tap->skipped_count);
         tap->skipped_count = 0;
     }
     if (tap->window_count < WINDOW_MAX) {
@@ -100,11 +106,11 @@ static int take_log(struct tap *tap, struct sonde_event *event)
         return SONDE_AGAIN;
     if (!has_time(tap))
         return SONDE_OK;
-    SN_AUTO(sn_buf_done) struct sn_buf text = sn_buf_with_limit(MESSAGE_MAX);
+    struct sn_buf text = sn_buf_with_limit(MESSAGE_MAX);
     struct sonde_log_message shown; /* topics are shared by readers of every scope */
     sn_log_scrub_message(&tap->scrub, &message, &shown);
     sn_log_format_write(SN_LOG_NDJSON, &shown, &text);
-    publish(tap, sn_buf_string(&text), text.size);
+    publish(tap, &text);
     return SONDE_OK;
 }
 
@@ -119,10 +125,9 @@ static int take(void *user, struct sonde_event *event)
         return SONDE_OK;
     (void)sonde_writer_event(tap->writer, &source, event);
     const char *text = sonde_writer_bytes(tap->writer, &size);
-    SN_AUTO(sn_buf_done) struct sn_buf shown = sn_buf_with_limit(MESSAGE_MAX);
+    struct sn_buf shown = sn_buf_with_limit(MESSAGE_MAX);
     (void)sn_redact_text(&shown, text, size);
-    if (!shown.failed)
-        publish(tap, sn_buf_string(&shown), shown.size);
+    publish(tap, &shown);
     sonde_writer_clear(tap->writer);
     return SONDE_OK;
 }
@@ -130,18 +135,18 @@ static int take(void *user, struct sonde_event *event)
 static void lost(void *user, uint64_t thread_id, uint64_t count)
 {
     (void)thread_id;
-    publish_number(user, "lost", count);
+    publish_lost(user, count);
 }
 
 static void tell_end(struct tap *tap, const char *why)
 {
-    SN_AUTO(sn_buf_done) struct sn_buf text = sn_buf_with_limit(MESSAGE_MAX);
+    struct sn_buf text = sn_buf_with_limit(MESSAGE_MAX);
     struct sn_json json = sn_json_to(&text);
     sn_json_object(&json, NULL);
     sn_json_bool(&json, "hasEnded", true);
     sn_json_text(&json, "why", why);
     sn_json_close(&json);
-    publish(tap, sn_buf_string(&text), text.size);
+    publish(tap, &text);
 }
 
 static void changed(void *user, struct sonde_consumer *consumer)

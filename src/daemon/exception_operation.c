@@ -26,10 +26,11 @@ static void write_shot(struct sn_operation *operation, const struct sn_exception
     const struct work *work = operation->user;
     SN_AUTO(sn_buf_done) struct sn_buf text = sn_buf_with_limit(TEXT_LIMIT);
     sn_exceptions_write(&text, shot, &work->filter, work->format, work->shows_secrets);
+    struct sn_buf_view whole = sn_buf_view(&text);
     if (text.failed)
         (void)sn_fail(err, SONDE_E_LIMIT, 0, "the exceptions are too large");
     else
-        (void)sn_artefact_append(operation->artefact, sn_buf_string(&text), text.size, err);
+        (void)sn_artefact_append(operation->artefact, whole.text, whole.size, err);
 }
 
 static void take(void *user, struct sn_exception_shot *shot)

@@ -94,6 +94,8 @@ static int read_lines(struct sn_buf *text, struct sn_key_list *list, struct sond
     unsigned number = 0;
     char *rest = NULL;
     (void)sn_buf_string(text);
+    if (text->failed)
+        return sn_fail(err, SONDE_E_NOMEM, 0, "no memory for the keys file");
     if (memchr(text->bytes, '\0', text->size))
         return sn_fail(err, SONDE_E_FORMAT, 0, "the keys file is no text");
     for (char *line = strtok_r((char *)text->bytes, "\n", &rest); line;

@@ -80,7 +80,8 @@ static void list_resources(struct sn_buf *to)
     const char *before = "";
     for (const struct sn_route *const *table = sn_route_tables; *table; table++) {
         for (const struct sn_route *route = *table; route->method; route++) {
-            if (strcmp(route->resource, before) != 0 && !strstr(sn_buf_string(to), route->resource))
+            bool is_there = strstr(sn_buf_string(to), route->resource) != NULL;
+            if (strcmp(route->resource, before) != 0 && !is_there)
                 sn_buf_format(to, "%s%s", to->size ? ", " : "", route->resource);
             before = route->resource;
         }

@@ -113,6 +113,8 @@ void sn_session_file_load(const char *folder, struct sn_session_table *table)
     if (fd < 0 || sn_file_read_at(fd, NAME, &text, NULL) != SONDE_OK || !text.size)
         return;
     (void)sn_buf_string(&text);
+    if (text.failed)
+        return;
     char *rest = (char *)text.bytes;
     for (char *line; table->last_id < SN_SESSION_COUNT_MAX && (line = strsep(&rest, "\n"));) {
         if (!rest || !take_line(table, line)) /* no line without its end is whole */

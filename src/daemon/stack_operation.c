@@ -63,9 +63,11 @@ static void run(void *user)
                                              .is_cancelled = is_cancelled,
                                              .cancel_user = work};
     work->status = sn_stack_taking_write(work->taking, &request, &text, &work->err);
-    if (work->status == SONDE_OK)
-        work->status =
-            sn_artefact_append(work->artefact, sn_buf_string(&text), text.size, &work->err);
+    struct sn_buf_view whole = sn_buf_view(&text);
+    if (work->status == SONDE_OK && text.failed)
+        work->status = sn_fail(&work->err, SONDE_E_LIMIT, 0, "the stacks are too large");
+    else if (work->status == SONDE_OK)
+        work->status = sn_artefact_append(work->artefact, whole.text, whole.size, &work->err);
     sn_buf_done(&text);
     sn_roads_post_sure(work->roads, finish, work);
 }

@@ -199,7 +199,7 @@ static bool is_pair(const struct sn_payload_level *level)
 static void take_key(struct walk *walk, const struct sn_value *value)
 {
     char key[256];
-    struct sn_buf room = {.bytes = (uint8_t *)key, .capacity = sizeof(key), .limit = sizeof(key)};
+    struct sn_buf room = sn_buf_over(key, sizeof(key));
     walk->has_key = 0;
     if (value->kind == SN_VALUE_TEXT16)
         sn_text_from_utf16(&room, value->bytes, value->size / 2u);

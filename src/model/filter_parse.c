@@ -336,7 +336,6 @@ int sn_filter_parse(struct sn_event_filter *filter, const char *text, struct son
     if (!filter->texts)
         return sn_fail(err, SONDE_E_NOMEM, 0, "no memory for a condition");
     struct parser parser = {.filter = filter, .text = text, .err = err};
-    parser.room = (struct sn_buf){
-        .bytes = (uint8_t *)filter->texts, .capacity = TEXT_ROOM, .limit = TEXT_ROOM};
+    parser.room = sn_buf_over(filter->texts, TEXT_ROOM);
     return parse(&parser);
 }

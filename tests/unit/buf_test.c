@@ -123,7 +123,7 @@ static void formatted_text_is_whole_or_not_there(void **state)
     assert_int_equal(buf.size, 303);
 }
 
-static void a_string_needs_room_for_its_zero_and_does_not_count_it(void **state)
+static void a_string_does_not_count_its_zero_nor_need_room_below_the_ceiling(void **state)
 {
     (void)state;
     SN_AUTO(sn_buf_done) struct sn_buf buf = sn_buf_with_limit(4);
@@ -132,9 +132,74 @@ static void a_string_needs_room_for_its_zero_and_does_not_count_it(void **state)
     assert_string_equal(sn_buf_string(&buf), "abc");
     assert_int_equal(buf.size, 3);
     sn_buf_text(&buf, "d");
+    assert_string_equal(sn_buf_string(&buf), "abcd");
+    assert_int_equal(buf.size, 4);
     assert_false(buf.failed);
-    assert_string_equal(sn_buf_string(&buf), "");
-    assert_memory_equal(buf.bytes, "abcd", 4);
+    sn_buf_clear(&buf);
+    sn_buf_format(&buf, "%d", 1234); /* likewise, though vsnprintf writes one more */
+    assert_string_equal(sn_buf_string(&buf), "1234");
+}
+
+/* The same text into ceilings of one below, exactly and one above it, byte by byte and at once. */
+static void text_and_size_are_of_each_other_at_every_ceiling(void **state)
+{
+    (void)state;
+    char text[600];
+    memset(text, 't', sizeof(text));
+    for (size_t size = 1; size < sizeof(text); size += 7) {
+        for (size_t limit = size - 1; limit <= size + 1; limit++) {
+            for (size_t piece = 1; piece <= size; piece += size - 1 ? size - 1 : 1) {
+                SN_AUTO(sn_buf_done) struct sn_buf buf = sn_buf_with_limit(limit);
+                for (size_t at = 0; at < size; at += piece)
+                    sn_buf_append(&buf, text, piece < size - at ? piece : size - at);
+                size_t before = buf.size; /* as whoever reads it too early */
+                assert_int_equal(buf.failed, limit < size);
+                struct sn_buf_view view = sn_buf_view(&buf);
+                assert_int_equal(view.size, limit < size ? 0 : size);
+                assert_int_equal(strlen(view.text), view.size);
+                assert_int_equal(buf.size, view.size);
+                for (size_t i = 0; i < before; i++) /* AddressSanitizer looks on */
+                    assert_true(view.text[i] == 't' || (limit < size && !i));
+            }
+        }
+    }
+}
+
+static void a_failed_buffer_is_an_empty_string_and_goes_on_after_clear(void **state)
+{
+    (void)state;
+    SN_AUTO(sn_buf_done) struct sn_buf never = sn_buf_with_limit(0);
+    sn_buf_u8(&never, 1);
+    assert_true(never.failed);
+    assert_int_equal(sn_buf_view(&never).size, 0);
+    assert_string_equal(sn_buf_view(&never).text, "");
+    SN_AUTO(sn_buf_done) struct sn_buf buf = sn_buf_with_limit(6);
+    size_t start = 2;
+    sn_buf_text(&buf, "abcd");
+    sn_buf_text(&buf, "efg");
+    assert_memory_equal(buf.bytes + start, "cd", buf.size - start); /* what was whole stays */
+    buf.size = start; /* some roll back, and do not clear */
+    assert_int_equal(sn_buf_view(&buf).size, 0);
+    sn_buf_clear(&buf);
+    sn_buf_text(&buf, "xyz");
+    assert_string_equal(sn_buf_string(&buf), "xyz");
+}
+
+static void memory_of_another_is_neither_left_nor_moved(void **state)
+{
+    (void)state;
+    char memory[9];
+    memset(memory, '#', sizeof(memory));
+    struct sn_buf buf = sn_buf_over(memory, 8);
+    sn_buf_text(&buf, "1234567");
+    assert_string_equal(sn_buf_string(&buf), "1234567");
+    sn_buf_u8(&buf, '8');
+    assert_false(buf.failed);
+    assert_ptr_equal(buf.bytes, memory);
+    assert_string_equal(sn_buf_string(&buf), ""); /* no room for the zero */
+    assert_true(buf.failed);
+    assert_int_equal(buf.size, 0);
+    assert_int_equal(memory[8], '#');
 }
 
 static void done_leaves_an_empty_buffer_with_the_same_ceiling(void **state)
@@ -178,7 +243,10 @@ int main(void)
         cmocka_unit_test(reserved_bytes_count_only_when_grown),
         cmocka_unit_test(consume_drops_the_front_and_keeps_the_rest),
         cmocka_unit_test(formatted_text_is_whole_or_not_there),
-        cmocka_unit_test(a_string_needs_room_for_its_zero_and_does_not_count_it),
+        cmocka_unit_test(a_string_does_not_count_its_zero_nor_need_room_below_the_ceiling),
+        cmocka_unit_test(text_and_size_are_of_each_other_at_every_ceiling),
+        cmocka_unit_test(a_failed_buffer_is_an_empty_string_and_goes_on_after_clear),
+        cmocka_unit_test(memory_of_another_is_neither_left_nor_moved),
         cmocka_unit_test(done_leaves_an_empty_buffer_with_the_same_ceiling),
         cmocka_unit_test(content_survives_every_growth),
     };

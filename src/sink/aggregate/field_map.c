@@ -123,10 +123,10 @@ int sn_field_map(const struct sn_event *event, const struct sn_field_rule *rules
     int rc;
     size_t most = (size_t)event->payload_size * TEXT_ROOM + 1;
     sn_buf_clear(texts);
-    struct sn_buf room = {
-        .bytes = sn_buf_reserve(texts, most), .capacity = most, .limit = most}; /* never moves */
-    if (!room.bytes)
+    uint8_t *memory = sn_buf_reserve(texts, most);
+    if (!memory)
         return SONDE_E_NOMEM;
+    struct sn_buf room = sn_buf_over(memory, most);
     sn_payload_start(&payload, event);
     while ((rc = sn_payload_next(&payload, &value)) == SONDE_OK) {
         const struct sn_field_rule *rule = find_rule(rules, rule_count, value.field->name);

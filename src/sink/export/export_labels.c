@@ -1,5 +1,6 @@
 #include "sink/export/export_labels.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -81,10 +82,7 @@ static void add_process(struct building *building, const struct sn_export_labels
 {
     const struct sonde_process *process = labels->process;
     char pid[16];
-    struct sn_buf *text = &building->text;
-    sn_buf_clear(text);
-    sn_buf_decimal(text, process->pid);
-    memcpy(pid, sn_buf_string(text), text->size + 1);
+    (void)snprintf(pid, sizeof(pid), "%u", process->pid);
     add_own(building, labels, "pid", pid);
     add_own(building, labels, building->rules->process, process->name);
     add_own(building, labels, "user", process->user);

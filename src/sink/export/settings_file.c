@@ -187,6 +187,15 @@ static int read_whole(const char *path, struct sn_buf *text, mode_t *ret_mode,
     }
 }
 
+static int parse_whole(const char *path, struct sn_buf *text,
+                       struct sn_configuration **ret_configuration, struct sonde_error *err)
+{
+    struct sn_buf_view whole = sn_buf_view(text);
+    return text->failed
+               ? sn_fail(err, SONDE_E_NOMEM, 0, "no memory for %s", path)
+               : sn_configuration_parse(path, whole.text, whole.size, ret_configuration, err);
+}
+
 int sn_configuration_read(const char *path, struct sn_configuration **ret_configuration,
                           struct sonde_error *err)
 {
@@ -194,7 +203,7 @@ int sn_configuration_read(const char *path, struct sn_configuration **ret_config
     mode_t mode = 0;
     int rc = read_whole(path, &text, &mode, err);
     if (rc == SONDE_OK)
-        rc = sn_configuration_parse(path, sn_buf_string(&text), text.size, ret_configuration, err);
+        rc = parse_whole(path, &text, ret_configuration, err);
     if (rc != SONDE_OK)
         return rc;
     unsigned line = literal_header(*ret_configuration);

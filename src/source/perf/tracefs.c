@@ -166,6 +166,7 @@ int sn_tracefs_load(int dir, const char *name, struct sn_tracepoint **ret_tracep
         return fail_unknown(dir, name, err);
     if (rc != SONDE_OK)
         return sn_fail_because(err, &why, name);
-    return sn_tracepoint_parse(sn_buf_string(&subsystem), (const char *)text.bytes, text.size,
-                               ret_tracepoint, err);
+    struct sn_buf_view whole = sn_buf_view(&text);
+    return sn_tracepoint_parse(sn_buf_string(&subsystem), whole.text, whole.size, ret_tracepoint,
+                               err);
 }
