@@ -4,169 +4,79 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/buf.h"
 #include "base/clock.h"
 #include "base/err.h"
-#include "base/json.h"
 #include "base/own.h"
-#include "base/redact.h"
 #include "base/text.h"
 #include "daemon/daemon.h"
-#include "daemon/log_format.h"
-#include "daemon/log_scrub.h"
+#include "daemon/event_tap.h"
 #include "daemon/roads.h"
 #include "daemon/topic.h"
 #include "sonde/hub.h"
-#include "sonde/log.h"
 #include "sonde/provider.h"
-#include "sonde/writer.h"
 
-#define LOGS        "logs/"
-#define EVENTS      "events/"
-#define TAPS_MAX    32u
-#define KEEP        512u
-#define MESSAGE_MAX (1u << 20)
-#define NOTICE_MAX  96u
-/* A process that floods is cut short here: telling takes time that others need. */
-#define WINDOW_NS  (250ull * SN_NS_PER_MS)
-#define WINDOW_MAX 500u
+#define LOGS      "logs/"
+#define EVENTS    "events/"
+#define TAPS_MAX  32u
+#define KEEP      512u
+#define SETTLE_NS (500ull * SN_NS_PER_MS)
 
 /* What one topic listens to. */
-struct tap {
+struct listening {
     struct sn_daemon *daemon; /* borrows */
-    struct tap *next;
+    struct listening *next;
     char name[SN_TOPIC_NAME_SIZE];
     struct sonde_consumer *consumer;
-    struct sonde_log_filter *filter; /* of logs */
-    struct sonde_log_reader *reader;
-    struct sn_log_scrub scrub;
-    struct sonde_writer *writer; /* of events */
-    uint64_t window_ns;          /* when the present window began */
-    unsigned window_count;
-    uint64_t skipped_count;
+    struct sn_event_tap *tap; /* owns; NULL: it could not be opened */
+    bool is_settling;         /* a timer is set */
 };
 
 struct sn_event_topics {
-    struct tap *first;
+    struct listening *first;
     size_t count;
 };
 
-static bool is_log(const struct tap *tap)
+static void changed(void *user, struct sonde_consumer *consumer)
 {
-    return strncmp(tap->name, LOGS, strlen(LOGS)) == 0;
+    struct listening *one = user;
+    struct sonde_consumer_state state;
+    sonde_consumer_state(consumer, &state);
+    if (state.phase == SONDE_CONSUMER_ENDED)
+        sn_event_tap_end(one->daemon->topics, one->name,
+                         state.error[0] ? state.error : "the process has ended");
 }
 
-/* --- telling --- */
-
-/* Takes the bytes of `message`. What is too large is a loss that its readers see. */
-static void publish(struct tap *tap, struct sn_buf *message)
+static void settle(void *user)
 {
-    while (message->size && message->bytes[message->size - 1] == '\n')
-        message->size--;
-    if (message->failed) {
-        tap->skipped_count++;
-        sn_buf_done(message);
-        return;
-    }
-    sn_topics_publish(tap->daemon->topics, tap->name, message);
-}
-
-/* What was left out until now. */
-static void publish_lost(struct tap *tap, uint64_t count)
-{
-    struct sn_buf message = sn_buf_with_limit(NOTICE_MAX);
-    sn_buf_format(&message, "{\"lost\":%llu}", (unsigned long long)count);
-    publish(tap, &message);
-}
-
-/* Whether there is time for another one. */
-static bool has_time(struct tap *tap)
-{
-    uint64_t now_ns = sn_clock_monotonic_ns();
-    if (now_ns - tap->window_ns > WINDOW_NS) {
-        tap->window_ns = now_ns;
-        tap->window_count = 0;
-        if (tap->skipped_count)
-            publish_lost(tap, tap->skipped_count);
-        tap->skipped_count = 0;
-    }
-    if (tap->window_count < WINDOW_MAX) {
-        tap->window_count++;
-        return true;
-    }
-    tap->skipped_count++;
-    return false;
-}
-
-static int take_log(struct tap *tap, struct sonde_event *event)
-{
-    struct sonde_log_message message;
-    if (sonde_log_reader_take(tap->reader, event, &message) != SONDE_OK ||
-        !sonde_log_filter_holds(tap->filter, message.category, message.level))
-        return SONDE_AGAIN;
-    if (!has_time(tap))
-        return SONDE_OK;
-    struct sn_buf text = sn_buf_with_limit(MESSAGE_MAX);
-    struct sonde_log_message shown; /* topics are shared by readers of every scope */
-    sn_log_scrub_message(&tap->scrub, &message, &shown);
-    sn_log_format_write(SN_LOG_NDJSON, &shown, &text);
-    publish(tap, &text);
-    return SONDE_OK;
+    struct listening *one = user;
+    one->is_settling = false;
+    sn_event_tap_settle(one->tap);
 }
 
 static int take(void *user, struct sonde_event *event)
 {
-    struct tap *tap = user;
-    struct sonde_writer_source source = {0};
-    size_t size;
-    if (is_log(tap))
-        return take_log(tap, event);
-    if (!has_time(tap))
-        return SONDE_OK;
-    (void)sonde_writer_event(tap->writer, &source, event);
-    const char *text = sonde_writer_bytes(tap->writer, &size);
-    struct sn_buf shown = sn_buf_with_limit(MESSAGE_MAX);
-    (void)sn_redact_text(&shown, text, size);
-    publish(tap, &shown);
-    sonde_writer_clear(tap->writer);
-    return SONDE_OK;
+    struct listening *one = user;
+    int rc = sn_event_tap_take(one->tap, event);
+    if (sn_event_tap_has_untold(one->tap) && !one->is_settling)
+        one->is_settling = sn_roads_at(one->daemon->roads, sn_clock_deadline(SETTLE_NS), settle,
+                                       one, NULL) == SONDE_OK;
+    return rc;
 }
 
 static void lost(void *user, uint64_t thread_id, uint64_t count)
 {
-    (void)thread_id;
-    publish_lost(user, count);
-}
-
-static void tell_end(struct tap *tap, const char *why)
-{
-    struct sn_buf text = sn_buf_with_limit(MESSAGE_MAX);
-    struct sn_json json = sn_json_to(&text);
-    sn_json_object(&json, NULL);
-    sn_json_bool(&json, "hasEnded", true);
-    sn_json_text(&json, "why", why);
-    sn_json_close(&json);
-    publish(tap, &text);
-}
-
-static void changed(void *user, struct sonde_consumer *consumer)
-{
-    struct sonde_consumer_state state;
-    sonde_consumer_state(consumer, &state);
-    if (state.phase == SONDE_CONSUMER_ENDED)
-        tell_end(user, state.error[0] ? state.error : "the process has ended");
+    const struct listening *one = user;
+    sn_event_tap_lost(one->tap, thread_id, count);
 }
 
 /* --- listening --- */
 
-static void free_tap(struct tap *tap)
+static void free_listening(struct listening *one)
 {
-    sonde_hub_remove(tap->consumer);
-    sonde_log_reader_free(tap->reader);
-    sonde_log_filter_free(tap->filter);
-    sonde_writer_free(tap->writer);
-    sn_log_scrub_done(&tap->scrub);
-    free(tap);
+    sonde_hub_remove(one->consumer);
+    sn_roads_forget(one->daemon->roads, one);
+    sn_event_tap_free(one->tap);
+    free(one);
 }
 
 static uint32_t pid_of(const char *name)
@@ -174,29 +84,26 @@ static uint32_t pid_of(const char *name)
     return (uint32_t)strtoul(strchr(name, '/') + 1, NULL, 10);
 }
 
-static int add_consumer(struct tap *tap, const struct sonde_provider *providers, size_t count,
+static int add_consumer(struct listening *one, const struct sonde_provider *providers, size_t count,
                         struct sonde_error *err)
 {
     struct sonde_consumer_options options = {.size = sizeof(options),
-                                             .pid = pid_of(tap->name),
+                                             .pid = pid_of(one->name),
                                              .providers = providers,
                                              .provider_count = count,
                                              .in_order = true,
                                              .lost = lost,
                                              .changed = changed};
-    return sonde_hub_add(sn_roads_hub(tap->daemon->roads), &options, take, tap, &tap->consumer,
+    return sonde_hub_add(sn_roads_hub(one->daemon->roads), &options, take, one, &one->consumer,
                          err);
 }
 
-static int open_log(struct tap *tap, struct sonde_error *err)
+static int open_log(struct listening *one, struct sonde_error *err)
 {
     size_t count;
-    int rc = sonde_log_filter_new(NULL, &tap->filter, err);
-    if (rc == SONDE_OK)
-        rc = sonde_log_reader_new(&tap->reader, err);
-    const struct sonde_provider *providers =
-        rc == SONDE_OK ? sonde_log_filter_providers(tap->filter, &count) : NULL;
-    return providers ? add_consumer(tap, providers, count, err) : SONDE_E_NOMEM;
+    const struct sonde_provider *providers = sn_event_tap_providers(one->tap, &count);
+    return providers ? add_consumer(one, providers, count, err)
+                     : sn_fail(err, SONDE_E_NOMEM, 0, "no memory for a topic");
 }
 
 /* "Name:1:4|Other" as "Name:1:4,Other": commas stand between topics. */
@@ -213,44 +120,43 @@ static int read_providers(const char *name, struct sonde_provider_set *set, stru
     return sonde_provider_set_add(set, text, err);
 }
 
-static int open_events(struct tap *tap, struct sonde_error *err)
+static int open_events(struct listening *one, struct sonde_error *err)
 {
-    struct sonde_writer_options options = {.size = sizeof(options), .format = SONDE_WRITER_NDJSON};
     struct sonde_provider_set *set = NULL;
     size_t count;
-    int rc = sonde_writer_new(&options, &tap->writer, err);
+    int rc = sonde_provider_set_new(&set, err);
     if (rc == SONDE_OK)
-        rc = sonde_provider_set_new(&set, err);
-    if (rc == SONDE_OK)
-        rc = read_providers(tap->name, set, err);
+        rc = read_providers(one->name, set, err);
     if (rc == SONDE_OK) {
         const struct sonde_provider *providers = sonde_provider_set_get(set, &count);
-        rc = add_consumer(tap, providers, count, err);
+        rc = add_consumer(one, providers, count, err);
     }
     sonde_provider_set_free(set);
     return rc;
 }
 
 /* One that cannot be opened says why, and stays until nobody wants it any more. */
-static void open_tap(struct sn_daemon *daemon, const char *name)
+static void open_listening(struct sn_daemon *daemon, const char *name)
 {
     struct sn_event_topics *topics = daemon->event_topics;
     struct sonde_error err = {0};
-    struct tap *tap = topics->count < TAPS_MAX ? calloc(1, sizeof(*tap)) : NULL;
-    if (!tap) {
-        struct tap none = {.daemon = daemon};
-        (void)snprintf(none.name, sizeof(none.name), "%s", name);
-        tell_end(&none, "as many topics of logs and events are read as may");
+    struct listening *one = topics->count < TAPS_MAX ? calloc(1, sizeof(*one)) : NULL;
+    if (!one) {
+        sn_event_tap_end(daemon->topics, name, "as many topics of logs and events are read as may");
         return;
     }
-    tap->daemon = daemon;
-    (void)snprintf(tap->name, sizeof(tap->name), "%s", name);
-    tap->next = topics->first;
-    topics->first = tap;
+    one->daemon = daemon;
+    (void)snprintf(one->name, sizeof(one->name), "%s", name);
+    one->next = topics->first;
+    topics->first = one;
     topics->count++;
-    int rc = is_log(tap) ? open_log(tap, &err) : open_events(tap, &err);
+    struct sn_event_tap_options options = {
+        .topics = daemon->topics, .name = name, .is_log = strncmp(name, LOGS, strlen(LOGS)) == 0};
+    int rc = sn_event_tap_new(&options, &one->tap, &err);
+    if (rc == SONDE_OK)
+        rc = options.is_log ? open_log(one, &err) : open_events(one, &err);
     if (rc != SONDE_OK)
-        tell_end(tap, err.text);
+        sn_event_tap_end(daemon->topics, name, err.text);
 }
 
 /* --- who is wanted --- */
@@ -264,10 +170,10 @@ static bool has_name(char (*names)[SN_TOPIC_NAME_SIZE], size_t count, const char
     return false;
 }
 
-static bool has_tap(const struct sn_event_topics *topics, const char *name)
+static bool is_listening(const struct sn_event_topics *topics, const char *name)
 {
-    for (const struct tap *tap = topics->first; tap; tap = tap->next) {
-        if (strcmp(tap->name, name) == 0)
+    for (const struct listening *one = topics->first; one; one = one->next) {
+        if (strcmp(one->name, name) == 0)
             return true;
     }
     return false;
@@ -276,15 +182,15 @@ static bool has_tap(const struct sn_event_topics *topics, const char *name)
 static void close_others(struct sn_event_topics *topics, char (*names)[SN_TOPIC_NAME_SIZE],
                          size_t count)
 {
-    for (struct tap **slot = &topics->first; *slot;) {
-        struct tap *tap = *slot;
-        if (has_name(names, count, tap->name)) {
-            slot = &tap->next;
+    for (struct listening **slot = &topics->first; *slot;) {
+        struct listening *one = *slot;
+        if (has_name(names, count, one->name)) {
+            slot = &one->next;
             continue;
         }
-        *slot = tap->next;
+        *slot = one->next;
         topics->count--;
-        free_tap(tap);
+        free_listening(one);
     }
 }
 
@@ -300,8 +206,8 @@ static void reconcile(void *user)
         count += sn_topics_wanted(daemon->topics, EVENTS, names + count, TAPS_MAX);
         close_others(daemon->event_topics, names, count);
         for (size_t i = 0; i < count; i++) {
-            if (!has_tap(daemon->event_topics, names[i]))
-                open_tap(daemon, names[i]);
+            if (!is_listening(daemon->event_topics, names[i]))
+                open_listening(daemon, names[i]);
         }
     }
     free(names);

@@ -7,7 +7,9 @@
  *   flood    opens sessions and sends a stream that never ends, as fast as it is taken
  *   lies     answers every question with the wrong thing
  *   hangup   closes as soon as it is asked
- *   drip     opens sessions and sends a byte now and then */
+ *   drip     opens sessions and sends a byte now and then
+ *   logs     opens sessions and sends three log messages: one, one that is larger than any runtime
+ *            would send, and one more */
 #include <inttypes.h>
 #include <poll.h>
 #include <pthread.h>
@@ -23,13 +25,15 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "unit/log_stream.h"
+
 #define CHILDREN_MAX 512
 #define CLIENTS_MAX  32
 #define HEADER_SIZE  20u
 
-enum mode { QUIET, SILENT, GARBAGE, FLOOD, LIES, HANGUP, DRIP, MODES };
+enum mode { QUIET, SILENT, GARBAGE, FLOOD, LIES, HANGUP, DRIP, LOGS, MODES };
 static const char *const mode_names[] = {"quiet", "silent", "garbage", "flood",
-                                         "lies",  "hangup", "drip"};
+                                         "lies",  "hangup", "drip",    "logs"};
 
 /* --- messages --- */
 
@@ -116,6 +120,7 @@ static void lie(int fd)
 struct client {
     int fd;
     bool is_session;
+    size_t sent; /* of the log */
 };
 
 struct port {
@@ -124,6 +129,7 @@ struct port {
     struct client clients[CLIENTS_MAX];
     int client_count;
     unsigned noise;
+    struct log_stream log;
 };
 
 static unsigned read_command(int fd)
@@ -166,11 +172,41 @@ static bool answer(struct port *port, struct client *client)
     return false;
 }
 
-/* What goes into a session at a time. False: nobody takes it any more. */
-static bool feed(struct port *port, int fd)
+static void make_log(struct log_stream *log)
 {
+    log_stream_begin(log);
+    log_stream_add(log, "the first", "{}");
+    log_stream_add_large(log, 700000); /* stands in the JSON of a message twice: over 1 MB */
+    log_stream_add(log, "the last", "{}");
+    log_stream_flush(log);
+    if (log->has_failed)
+        _exit(1);
+}
+
+/* The log once, then nothing. */
+static bool feed_log(struct port *port, struct client *client)
+{
+    ssize_t sent = send(client->fd, port->log.bytes.bytes + client->sent,
+                        port->log.bytes.size - client->sent, MSG_NOSIGNAL | MSG_DONTWAIT);
+    client->sent += sent > 0 ? (size_t)sent : 0;
+    return sent >= 0;
+}
+
+static bool feeds(const struct port *port, const struct client *client)
+{
+    bool has_more = port->mode == GARBAGE || port->mode == FLOOD || port->mode == DRIP ||
+                    (port->mode == LOGS && client->sent < port->log.bytes.size);
+    return client->is_session && has_more;
+}
+
+/* What goes into a session at a time. False: nobody takes it any more. */
+static bool feed(struct port *port, struct client *client)
+{
+    int fd = client->fd;
     static uint8_t bytes[65536];
     ssize_t sent = 0;
+    if (port->mode == LOGS)
+        return feed_log(port, client);
     if (port->mode == FLOOD) {
         memcpy(bytes, "Nettrace\x14\0\0\0!FastSerialization.1", 32);
         sent = send(fd, bytes, sizeof(bytes), MSG_NOSIGNAL | MSG_DONTWAIT);
@@ -205,20 +241,19 @@ static void serve_client(struct port *port, int index, short ready)
     }
     bool has_left =
         (ready & (POLLIN | POLLHUP)) && recv(client->fd, &byte, 1, MSG_DONTWAIT | MSG_PEEK) <= 0;
-    if (has_left || ((ready & POLLOUT) && !feed(port, client->fd)))
+    if (has_left || ((ready & POLLOUT) && !feed(port, client)))
         drop(port, index);
 }
 
 static void serve(struct port *port)
 {
-    bool feeds = port->mode == GARBAGE || port->mode == FLOOD || port->mode == DRIP;
     for (;;) {
         struct pollfd polled[CLIENTS_MAX + 1];
         int count = port->client_count;
         for (int i = 0; i < count; i++)
             polled[i] = (struct pollfd){
                 .fd = port->clients[i].fd,
-                .events = (short)(POLLIN | (feeds && port->clients[i].is_session ? POLLOUT : 0))};
+                .events = (short)(POLLIN | (feeds(port, &port->clients[i]) ? POLLOUT : 0))};
         polled[count] = (struct pollfd){.fd = port->listener, .events = POLLIN};
         if (port->mode == DRIP)
             usleep(100000);
@@ -285,6 +320,8 @@ static void run_child(enum mode mode, int ready)
     pthread_t other;
     (void)prctl(PR_SET_PDEATHSIG, SIGKILL);
     (void)pthread_create(&other, NULL, wait_for_ever, NULL);
+    if (mode == LOGS)
+        make_log(&port.log);
     port.listener = open_port(path);
     (void)!write(ready, path, sizeof(path));
     serve(&port);

@@ -1,0 +1,181 @@
+/* From an event of a log to the readers of its topic: what fits arrives whole, what does not is
+ * counted where they see it, and nothing else of memory ever gets there. */
+#include "check.h"
+
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "base/file.h"
+#include "base/own.h"
+#include "daemon/daemon.h"
+#include "daemon/event_tap.h"
+#include "daemon/topic_parts.h"
+#include "log_stream.h"
+
+#define NAME "logs/77"
+
+struct bench {
+    struct sn_daemon daemon;
+    struct sn_topic *held;
+    struct sn_topic *topic;
+    uint64_t at;
+    struct log_stream stream;
+};
+
+static int begin(void **state)
+{
+    struct sonde_error err = {0};
+    struct bench *bench = calloc(1, sizeof(*bench));
+    assert_non_null(bench);
+    assert_int_equal(sn_topics_new(&bench->daemon, &bench->daemon.topics, &err), SONDE_OK);
+    bench->held =
+        sn_topics_open(bench->daemon.topics, &(struct sn_topic_options){.name = NAME, .keep = 512});
+    bench->topic = sn_topic_join(bench->daemon.topics, NAME, SN_SCOPE_READ, &bench->at, &err);
+    assert_non_null(bench->topic);
+    log_stream_begin(&bench->stream);
+    *state = bench;
+    return 0;
+}
+
+static int end(void **state)
+{
+    struct bench *bench = *state;
+    sn_topic_leave(bench->topic);
+    sn_topic_close(bench->held);
+    sn_topics_free(bench->daemon.topics);
+    log_stream_done(&bench->stream);
+    free(bench);
+    return 0;
+}
+
+/* All of the stream through a tap of that ceiling, as a file. */
+static void play(struct bench *bench, bool is_log, size_t message_max)
+{
+    char path[64];
+    struct sonde_error err = {0};
+    struct sn_event_tap *tap = NULL;
+    const struct sn_event_tap_options options = {
+        .topics = bench->daemon.topics, .name = NAME, .is_log = is_log, .message_max = message_max};
+    const struct sonde_read_options reading = {.size = sizeof(reading), .lost = sn_event_tap_lost};
+    log_stream_end(&bench->stream);
+    assert_false(bench->stream.has_failed);
+    assert_int_equal(sn_event_tap_new(&options, &tap, &err), SONDE_OK);
+    int fd = memfd_create("trace", MFD_CLOEXEC);
+    assert_int_equal(
+        sn_file_write_all(fd, bench->stream.bytes.bytes, bench->stream.bytes.size, &err), SONDE_OK);
+    (void)snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
+    if (sonde_file_read(path, &reading, sn_event_tap_take, tap, &err) != SONDE_OK)
+        fail_msg("%s", err.text);
+    (void)close(fd);
+    sn_event_tap_settle(tap);
+    assert_false(sn_event_tap_has_untold(tap));
+    sn_event_tap_free(tap);
+}
+
+/* The JSON of the next message; "" when there is none. The caller frees it. */
+static char *next_message(struct bench *bench)
+{
+    uint64_t lost;
+    struct sn_topic_message *message = sn_topic_take(bench->topic, &bench->at, &lost);
+    assert_int_equal(lost, 0);
+    if (!message)
+        return strdup("");
+    char *data = memmem(message->bytes, message->size, "\ndata: ", 7);
+    assert_non_null(data);
+    size_t size = (size_t)(message->bytes + message->size - data) - 7;
+    assert_true(size > 2 && memcmp(data + 7 + size - 2, "\n\n", 2) == 0);
+    char *text = strndup(data + 7, size - 2);
+    assert_int_equal(strlen(text), size - 2); /* no zero in it */
+    sn_topic_message_release(message);
+    return text;
+}
+
+static void expect(struct bench *bench, const char *beginning, const char *ending)
+{
+    SN_AUTO(sn_free) char *text = next_message(bench);
+    size_t size = strlen(ending);
+    if (strncmp(text, beginning, strlen(beginning)) != 0 || strlen(text) < size ||
+        strcmp(text + strlen(text) - size, ending) != 0)
+        fail_msg("expected %s...%s, got %.300s", beginning, ending, text);
+}
+
+static void a_message_over_the_megabyte_is_a_loss_that_readers_see(void **state)
+{
+    struct bench *bench = *state;
+    log_stream_add(&bench->stream, "before", "{}");
+    log_stream_add_large(&bench->stream, 600000); /* stands in the JSON twice */
+    log_stream_add(&bench->stream, "behind", "{}");
+    play(bench, true, 0);
+    expect(bench, "{\"Timestamp\":", "\"State\":{\"Message\":\"before\"}}");
+    expect(bench, "{\"lost\":1}", "");
+    expect(bench, "{\"Timestamp\":", "\"State\":{\"Message\":\"behind\"}}");
+    expect(bench, "", "");
+}
+
+/* Ceilings around the size of a message, to the byte. */
+static void a_message_of_just_the_ceiling_is_whole(void **state)
+{
+    struct bench *bench = *state;
+    log_stream_add(&bench->stream, "exactly", "{\"a\":\"b\"}");
+    play(bench, true, 0);
+    SN_AUTO(sn_free) char *whole = next_message(bench);
+    size_t size = strlen(whole) + 1; /* its line ends */
+    for (size_t ceiling = size - 3; ceiling <= size + 2; ceiling++) {
+        play(bench, true, ceiling);
+        expect(bench, ceiling < size ? "{\"lost\":1}" : whole, "");
+        expect(bench, "", "");
+    }
+    for (size_t ceiling = 1; ceiling < 64; ceiling++) {
+        play(bench, true, ceiling);
+        expect(bench, "{\"lost\":1}", "");
+    }
+}
+
+static void events_are_cut_off_by_the_same_rule(void **state)
+{
+    struct bench *bench = *state;
+    log_stream_add(&bench->stream, "small", "{}");
+    log_stream_add_large(&bench->stream, 1200000);
+    play(bench, false, 0);
+    expect(bench, "{", "}");
+    expect(bench, "{\"lost\":1}", "");
+    expect(bench, "", "");
+}
+
+static void what_comes_too_fast_is_counted_with_what_is_too_large(void **state)
+{
+    struct bench *bench = *state;
+    uint64_t told = 0;
+    uint64_t lost = 0;
+    for (unsigned i = 0; i < 700; i++)
+        log_stream_add(&bench->stream, "often", "{}");
+    for (unsigned i = 0; i < 3; i++)
+        log_stream_add_large(&bench->stream, 100000);
+    play(bench, true, 4096);
+    for (;;) {
+        SN_AUTO(sn_free) char *text = next_message(bench);
+        if (!*text)
+            break;
+        bool is_loss = strncmp(text, "{\"lost\":", 8) == 0;
+        told += !is_loss;
+        lost += is_loss ? strtoull(text + 8, NULL, 10) : 0;
+    }
+    assert_true(told >= 500 && told <= 700);
+    assert_int_equal(told + lost, 703);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(a_message_over_the_megabyte_is_a_loss_that_readers_see,
+                                        begin, end),
+        cmocka_unit_test_setup_teardown(a_message_of_just_the_ceiling_is_whole, begin, end),
+        cmocka_unit_test_setup_teardown(events_are_cut_off_by_the_same_rule, begin, end),
+        cmocka_unit_test_setup_teardown(what_comes_too_fast_is_counted_with_what_is_too_large,
+                                        begin, end),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
