@@ -78,7 +78,7 @@ struct sonde_consumer_state {
     int status;               /**< why it ended: SONDE_END (its own wish), SONDE_E_GONE, ... */
     uint64_t delivered_count; /**< events that it took */
     uint64_t declined_count;  /**< events that it was offered and did not want */
-    uint64_t lost_count;      /**< events of its sessions that the runtime dropped since it came */
+    uint64_t lost_count;      /**< its events that the runtime, or we for want of memory, dropped */
     const char *error;        /**< of a status below zero; borrowed until the next turn; else "" */
 };
 
@@ -133,7 +133,7 @@ struct sonde_hub_target {
     uint32_t peak_session_count; /**< the most that were open or being opened at once */
     uint64_t opened_count;       /**< sessions that were opened since the start */
     uint64_t event_count;        /**< events that came, wanted or not */
-    uint64_t lost_count;         /**< events that the runtime dropped */
+    uint64_t lost_count;         /**< events that the runtime, or we for want of memory, dropped */
     uint64_t interval_ns;        /**< between values of counters, as asked for; 0: nobody asks */
     uint32_t owner_pid;          /**< another sonde decides that interval; 0: we do */
     const char *note;            /**< why something is not as asked for, in a line; "" */

@@ -297,7 +297,8 @@ int sonde_hub_target(const struct sonde_hub *hub, uint32_t pid, struct sonde_hub
     *ret_target = (struct sonde_hub_target){.pid = pid,
                                             .opened_count = target->opened_count,
                                             .event_count = target->event_count,
-                                            .lost_count = target->lost_count,
+                                            .lost_count = target->lost_count +
+                                                          sn_road_tracker(target->road)->lost_count,
                                             .session_count = sn_target_session_count(target),
                                             .peak_session_count = target->peak_session_count,
                                             .owner_pid = target->owner.other_pid,

@@ -170,6 +170,21 @@ static int take(void *user, struct sonde_event *event)
     return SONDE_OK;
 }
 
+void sn_consumer_lose(struct sonde_consumer *consumer, uint64_t thread_id, uint64_t count)
+{
+    consumer->lost_count += count;
+    if (consumer->lost)
+        consumer->lost(consumer->user, thread_id, count);
+}
+
+/* The road had no memory to hold it. */
+static void lose(void *user, uint64_t thread_id, uint64_t count)
+{
+    struct sonde_consumer *consumer = user;
+    if (!sn_consumer_is_over(consumer))
+        sn_consumer_lose(consumer, thread_id, count);
+}
+
 static const struct sn_trace_info *info_of(const void *stream)
 {
     const struct sn_hub_target *target = ((const struct sonde_consumer *)stream)->target;
@@ -188,8 +203,8 @@ int sn_consumer_new(const struct sonde_consumer_options *options, sonde_event_fn
     consumer->user = user;
     consumer->number = -1;
     consumer->texts = sn_arena_with_limit(TEXTS_LIMIT);
-    consumer->receiver =
-        (struct sn_receiver){.take = take, .user = consumer, .info = info_of, .stream = consumer};
+    consumer->receiver = (struct sn_receiver){
+        .take = take, .lost = lose, .user = consumer, .info = info_of, .stream = consumer};
     int rc = read_wants(consumer, options, err);
     if (rc != SONDE_OK) {
         sn_consumer_free(consumer);

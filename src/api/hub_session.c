@@ -80,11 +80,8 @@ static void tell_loss(struct sn_hub_session *session, uint64_t thread_id, uint64
     lane->target->lost_count += count;
     for (struct sonde_consumer *consumer = lane->target->consumers; consumer;
          consumer = consumer->next) {
-        if (!consumer->asks[lane->number].count || sn_consumer_is_over(consumer))
-            continue;
-        consumer->lost_count += count;
-        if (consumer->lost)
-            consumer->lost(consumer->user, thread_id, count);
+        if (consumer->asks[lane->number].count && !sn_consumer_is_over(consumer))
+            sn_consumer_lose(consumer, thread_id, count);
     }
 }
 

@@ -256,20 +256,29 @@ void sn_road_settle(struct sn_road *road)
         sn_order_release(road->order, complete_until(road));
 }
 
-static void deliver(struct sn_road *road, struct sn_source *source, const struct sn_event *event)
+static void lose(struct sn_road *road, struct sn_source *source, const struct sn_event *where,
+                 uint64_t count, uint64_t losers);
+
+/* To the subscriptions in `wanted`. What there is no memory for is lost by those who wait for it
+ * here; that they are told of it needs none. */
+static void deliver(struct sn_road *road, struct sn_source *source, const struct sn_event *event,
+                    uint64_t wanted)
 {
     struct sn_dispatcher *dispatcher = &road->dispatcher;
-    uint64_t wanted = event->schema->wanted & dispatcher->active;
-    sn_dispatch(dispatcher, wanted & ~dispatcher->ordered, event);
     uint64_t ordered = wanted & dispatcher->ordered;
+    bool is_loss = event->schema == &sn_lost_schema;
+    sn_dispatch(dispatcher, wanted & ~ordered, event);
     if (!ordered)
         return;
     if (event->is_timeless) {
         sn_order_pass(road->order, event, ordered);
         return;
     }
-    if (sn_order_hold(road->order, event, ordered) != SONDE_OK && event->schema != &sn_lost_schema)
-        sn_road_lost(road, source, event, 1);
+    bool is_held = sn_order_hold(road->order, event, ordered) == SONDE_OK;
+    if (!is_held && is_loss)
+        sn_order_pass(road->order, event, ordered);
+    else if (!is_held)
+        lose(road, source, event, 1, ordered);
     if (event->is_sorted && event->time_ns > source->complete_until_ns)
         source->complete_until_ns = event->time_ns;
 }
@@ -278,11 +287,11 @@ void sn_road_event(struct sn_road *road, struct sn_source *source, const struct 
 {
     road->event_count++;
     if (event->schema->wanted)
-        deliver(road, source, event);
+        deliver(road, source, event, event->schema->wanted & road->dispatcher.active);
 }
 
-void sn_road_lost(struct sn_road *road, struct sn_source *source, const struct sn_event *where,
-                  uint64_t count)
+static void lose(struct sn_road *road, struct sn_source *source, const struct sn_event *where,
+                 uint64_t count, uint64_t losers)
 {
     sn_track_lost(&road->tracker, where->pid, where->capture_thread_id, count);
     struct sn_event event = *where;
@@ -295,7 +304,13 @@ void sn_road_lost(struct sn_road *road, struct sn_source *source, const struct s
     event.activity = NULL;
     event.related = NULL;
     event.is_sorted = false;
-    deliver(road, source, &event);
+    deliver(road, source, &event, losers);
+}
+
+void sn_road_lost(struct sn_road *road, struct sn_source *source, const struct sn_event *where,
+                  uint64_t count)
+{
+    lose(road, source, where, count, road->dispatcher.active);
 }
 
 void sn_road_complete(struct sn_road *road, struct sn_source *source, uint64_t time_ns)
