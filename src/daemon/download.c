@@ -39,18 +39,18 @@ enum way {
 static const struct format {
     const char *name;
     enum way way;
-    const char *extension;
+    const char *extension; /* NULL: that of sonde_formats */
     const char *content_type;
     uint32_t version;
 } formats[] = {
     {"nettrace", AS_IT_IS, "", "application/octet-stream", 0},
     {"zip", AS_IT_IS, "", "application/zip", 0},
     {"cpu", BESIDE_IT, "nettrace.cpu", "application/octet-stream", 0},
-    {"speedscope", BY_PROFILE, "speedscope.json", "application/json", 0},
-    {"pprof", BY_PROFILE, "pb.gz", "application/octet-stream", 0},
-    {"chrome", BY_PROFILE, "chrome.json", "application/json", 0},
-    {"collapsed", BY_PROFILE, "collapsed.txt", "text/plain; charset=utf-8", 0},
-    {"html", BY_PROFILE, "html", "text/html; charset=utf-8", 0},
+    {"speedscope", BY_PROFILE, NULL, "application/json", 0},
+    {"pprof", BY_PROFILE, NULL, "application/octet-stream", 0},
+    {"chrome", BY_PROFILE, NULL, "application/json", 0},
+    {"collapsed", BY_PROFILE, NULL, "text/plain; charset=utf-8", 0},
+    {"html", BY_PROFILE, NULL, "text/html; charset=utf-8", 0},
     {"ndjson", BY_NDJSON, "ndjson", "application/x-ndjson", 0},
     {"nettrace4", BY_NETTRACE, "4.nettrace", "application/octet-stream", 4},
     {"nettrace6", BY_NETTRACE, "6.nettrace", "application/octet-stream", 6},
@@ -198,13 +198,25 @@ static int convert_whole(struct job *job, struct sonde_error *err)
     return rc;
 }
 
+/* As "sonde convert" calls its file. */
+static const char *extension_of(const struct format *format)
+{
+    size_t count;
+    const struct sonde_format *profiles = sonde_formats(&count);
+    for (size_t i = 0; !format->extension && i < count; i++) {
+        if (strcmp(profiles[i].name, format->name) == 0)
+            return profiles[i].extension;
+    }
+    return format->extension;
+}
+
 static void answer(struct sn_rest_call *call, const struct job *job)
 {
     call->file = sn_artefact_hold(job->to);
     call->is_trace = job->format->way == BY_NETTRACE;
     call->content_type = job->format->content_type;
     sn_rest_header(call, "Content-Disposition", "attachment; filename=%s.%s", job->title,
-                   job->format->extension);
+                   extension_of(job->format));
 }
 
 static void convert(struct sn_rest_call *call)

@@ -28,7 +28,7 @@ const FORMATS: Format[] = [
     { id: "speedscope", title: "speedscope", ending: ".speedscope.json", reads: "speedscope, here or elsewhere: time order, left heavy, sandwich.", of: "both", byView: true },
     { id: "chrome", title: "Chrome and Perfetto", ending: ".chrome.json", reads: "ui.perfetto.dev, chrome://tracing and Edge: threads over time.", of: "both", byView: true },
     { id: "pprof", title: "pprof", ending: ".pb.gz", reads: "go tool pprof, Grafana Pyroscope, Polar Signals and others.", of: "both", byView: true },
-    { id: "collapsed", title: "Collapsed stacks", ending: ".collapsed.txt", reads: "flamegraph.pl, inferno and grep: one stack a line.", of: "both", byView: true },
+    { id: "collapsed", title: "Collapsed stacks", ending: ".folded", reads: "flamegraph.pl, inferno and grep: one stack a line.", of: "both", byView: true },
     { id: "ndjson", title: "Events as JSON", ending: ".ndjson", reads: "jq, DuckDB, pandas: one event a line. Large.", of: "both" },
     { id: "nettrace6", title: "NetTrace 6", ending: ".6.nettrace", reads: "The newest PerfView and TraceEvent; many processes in one file.", of: "both" },
     { id: "nettrace4", title: "NetTrace 4", ending: ".4.nettrace", reads: "Tools that read traces of .NET 8 and before.", of: "both" },
