@@ -70,12 +70,10 @@ static void put_quantiles(struct sn_json *json, const struct sonde_point *point)
 {
     if (!point->quantile_count)
         return;
-    sn_json_array(json, "quantiles");
+    sn_json_object(json, "quantiles");
     for (size_t i = 0; i < point->quantile_count; i++) {
-        sn_json_object(json, NULL);
-        sn_json_real(json, "at", point->quantiles[i].at);
-        sn_json_real(json, "value", point->quantiles[i].value);
-        sn_json_close(json);
+        char at[32];
+        put_real(json, sn_text_real(point->quantiles[i].at, at), point->quantiles[i].value);
     }
     sn_json_close(json);
 }

@@ -117,7 +117,7 @@ export interface Counter {
     sum?: number;
     min?: number;
     max?: number;
-    quantiles?: { at: number; value: number }[];
+    quantiles?: Record<string, number>; // by the quantile as text: "0.95"
 }
 
 export interface ProcessCounters {
