@@ -117,7 +117,7 @@ export class FlameCanvas {
         const again = (node: number) => (node <= 0 ? node : tree.find(before.framesTo(node)));
         const zoomed = again(this.zoomed);
         const found = again(this.selected); // or only a part of the way to it
-        const selected = found > 0 && tree.level[found] !== before.level[this.selected] ? -1 : found;
+        const selected = found >= 0 && tree.level[found] === before.level[this.selected] ? found : -1;
         const [start, size] = [before.start[this.zoomed]!, before.total[this.zoomed]!];
         const relative = (value: number) => tree.start[zoomed]! + (size > 0 ? ((value - start) / size) * tree.total[zoomed]! : 0);
         const [from, to] = [relative(this.from), relative(this.to)];

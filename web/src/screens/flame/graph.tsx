@@ -18,8 +18,15 @@ const LOOK_AGAIN_MS = 300;
 const SORT_AGAIN_MS = 10_000;
 const NARROW = 60; // pixels: a found box gets at least so many
 
+/* What is drawn: a tree and what it was made of. The newest model comes some time before its tree. */
+export interface ShownTree {
+    tree: Tree;
+    model: Model;
+}
+
 export interface GraphHandle {
     canvas: FlameCanvas;
+    shown: ShownTree | null;
     gestures: Gestures;
     select: (node: number) => void; // -1: none
     zoom: (node: number) => void;
@@ -67,7 +74,7 @@ class GraphKeeper implements GraphHandle {
     readonly canvas: FlameCanvas;
     readonly gestures: Gestures;
     props: GraphProps;
-    #shown: { model: Model; shape: string; stir: string } | null = null;
+    #shown: (ShownTree & { shape: string; stir: string }) | null = null;
     #timer = 0;
     #placeTimer = 0;
     #sortedAt = 0;
@@ -96,6 +103,10 @@ class GraphKeeper implements GraphHandle {
 
     get tree(): Tree | null {
         return this.canvas.tree;
+    }
+
+    get shown(): ShownTree | null {
+        return this.#shown;
     }
 
     select(node: number): void {
@@ -166,15 +177,14 @@ class GraphKeeper implements GraphHandle {
         const resorts = isAsked || (this.gestures.pointer === null && now - this.#sortedAt > SORT_AGAIN_MS);
         if (resorts)
             this.#sortedAt = now;
-        this.#shown = { model: props.model, shape, stir: props.stir };
-        this.#build(isOther, !resorts);
+        this.#shown = { tree: this.#build(isOther, !resorts), model: props.model, shape, stir: props.stir };
         if (!this.#placeTimer) // else the address does not say yet where one is
             this.follow();
         this.gestures.again();
         props.onChange();
     }
 
-    #build(isOther: boolean, keepsOrder: boolean): void {
+    #build(isOther: boolean, keepsOrder: boolean): Tree {
         const { model, isCallers, frame } = this.props;
         const options = { base: model.base, wait: model.wait, frame, old: isOther ? null : this.tree, keepsOrder };
         const tree = (isCallers ? callerTree : calleeTree)(model.calls, model.weights, options);
@@ -183,6 +193,7 @@ class GraphKeeper implements GraphHandle {
             this.canvas.show(tree, look);
         else
             this.canvas.update(tree, look);
+        return tree;
     }
 
     restyle(): void {

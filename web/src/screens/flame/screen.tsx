@@ -18,7 +18,7 @@ import { Crumbs } from "./crumbs";
 import { Detail } from "./detail";
 import { factsOf, viewNoun } from "./facts";
 import type { Feed } from "./feed";
-import { Graph, type GraphHandle } from "./graph";
+import { Graph, type GraphHandle, type ShownTree } from "./graph";
 import { Methods } from "./methods";
 import { makeModel, type Model } from "./model";
 import { change, pathOf, readState, type FlameState } from "./state";
@@ -160,22 +160,23 @@ function Body({ feed, model, colours, state, stir, table, base }: BodyProps) {
     const rootName = isSandwich ? `${focusName} and what it calls` : viewNoun(state.view) + (isCallers ? ", from where it was spent" : "");
     const nameOf = (which: "graph" | "callers") => (which === "callers" ? `Callers of ${focusName}` : rootName);
 
-    const handle = active.current === "callers" && isSandwich ? callers.current : graph.current;
-    const tree = handle?.canvas.tree ?? null;
+    const at = active.current === "callers" && isSandwich ? "callers" : "graph";
+    const handleOf = (which: "graph" | "callers") => (which === "callers" ? callers.current : graph.current);
+    const handle = handleOf(at);
+    const shown = handle?.shown ?? null; // may be what was before `model`
+    const tree = shown?.tree ?? null;
     const selected = handle?.canvas.selected ?? -1;
-    const facts = (which: "graph" | "callers", node: number) => {
-        const { canvas } = (which === "callers" ? callers.current : graph.current)!;
-        return factsOf(canvas.tree!, node, model, nameOf(which), which === "callers" || isCallers, isSandwich);
-    };
+    const facts = (which: "graph" | "callers", node: number, of: ShownTree) =>
+        factsOf(of.tree, node, of.model, nameOf(which), which === "callers" || isCallers, isSandwich);
     const mine = graph.current?.canvas.tree ?? null;
     const matches = useMemo(() => (mine && matcher ? { nodes: mine.matches(matcher, MATCHES_MAX), share: formatPercent(mine.matchedTotal(matcher), mine.total[0]!) } : null),
         [mine, matcher]);
-    const at = matches && graph.current ? matches.nodes.indexOf(graph.current.canvas.selected) : -1;
+    const match = matches && graph.current ? matches.nodes.indexOf(graph.current.canvas.selected) : -1;
     const step = (by: number) => {
-        const shown = graph.current?.canvas.tree;
-        if (!shown || !matcher)
+        const now = graph.current?.canvas.tree;
+        if (!now || !matcher)
             return;
-        const nodes = shown === mine && matches ? matches.nodes : shown.matches(matcher, MATCHES_MAX); // it may just have moved
+        const nodes = now === mine && matches ? matches.nodes : now.matches(matcher, MATCHES_MAX); // it may just have moved
         const from = nodes.indexOf(graph.current!.canvas.selected);
         active.current = "graph";
         if (nodes.length)
@@ -194,9 +195,15 @@ function Body({ feed, model, colours, state, stir, table, base }: BodyProps) {
         label: `Flame graph, ${nameOf(which)}`,
         onChange: () => { active.current = which; redraw({}); },
         onHover: (node: number, x: number, y: number) => {
-            const { canvas } = (which === "callers" ? callers.current : graph.current)!;
-            const isIn = canvas.zoomed > 0 && node >= 0 && canvas.tree!.level[node]! >= canvas.tree!.level[canvas.zoomed]!;
-            tip.set(node < 0 ? null : { facts: facts(which, node), x, y, ofZoomed: isIn ? formatPercent(canvas.tree!.total[node]!, canvas.tree!.total[canvas.zoomed]!) : "" });
+            const of = handleOf(which)?.shown;
+            if (node < 0 || !of) {
+                tip.set(null);
+                return;
+            }
+            const { total, level } = of.tree;
+            const { zoomed } = handleOf(which)!.canvas;
+            const isIn = zoomed > 0 && level[node]! >= level[zoomed]!;
+            tip.set({ facts: facts(which, node, of), x, y, ofZoomed: isIn ? formatPercent(total[node]!, total[zoomed]!) : "" });
         },
         onSearch: () => box.current?.focus(),
         onKey: (key: string) => {
@@ -206,13 +213,13 @@ function Body({ feed, model, colours, state, stir, table, base }: BodyProps) {
         },
     });
     const isEmpty = model.weights.total[0] === 0 && !model.base?.total[0];
-    const isSelected = tree !== null && selected >= 0 && selected < tree.count;
-    const said = useMemo(() => (isSelected ? facts(active.current, selected).sentence : ""), [isSelected ? `${active.current} ${pathOf(tree, selected)}` : ""]); // not again with each sample
+    const chosen = shown !== null && selected >= 0 && selected < shown.tree.count ? facts(at, selected, shown) : null;
+    const said = useMemo(() => chosen?.sentence ?? "", [chosen ? `${at} ${pathOf(tree!, selected)}` : ""]); // not again with each sample
     return (
         <>
             <ShapeBar state={state} isCompared={model.base !== null}><CompareControl feed={feed} table={table} state={state} /></ShapeBar>
             <CompareBar state={state} base={base} model={model} />
-            <Search text={state.search} box={box} at={at} count={state.show === "table" ? 0 : matches?.nodes.length ?? 0} onStep={step}
+            <Search text={state.search} box={box} at={match} count={state.show === "table" ? 0 : matches?.nodes.length ?? 0} onStep={step}
                 said={matches ? `${matches.share} in ${count(matches.nodes.length)}${matches.nodes.length === MATCHES_MAX ? " or more" : ""} ${matches.nodes.length === 1 ? "place" : "places"}` : ""}
                 onLeave={() => graph.current?.canvas.scroller.focus()} />
             {isEmpty ? <NothingThere view={state.view} isOver={feed.rows.isComplete} /> : <NamesNote feed={feed} model={model} table={table} />}
@@ -234,9 +241,9 @@ function Body({ feed, model, colours, state, stir, table, base }: BodyProps) {
                     }} onBack={() => back(graph.current)} />
                 <Legend colours={colours} isCompared={model.base !== null} />
                 {tree?.isCut && <p class="quiet flame-hint">Stacks of less than a hundred-thousandth are not followed to their end.</p>}
-                {isSelected
-                    ? <Detail facts={facts(active.current, selected)} tree={tree} node={selected} isCallers={active.current === "callers" || isCallers} feed={feed}
-                        unit={model.unit} onSandwich={sandwich} onSearch={(search) => change({ search })} />
+                {chosen && shown
+                    ? <Detail facts={chosen} tree={shown.tree} node={selected} isCallers={at === "callers" || isCallers} feed={feed}
+                        unit={shown.model.unit} onSandwich={sandwich} onSearch={(search) => change({ search })} />
                     : <p class="quiet flame-hint">{HINT}</p>}
             </div>
             {state.show === "sandwich" && method < 0 && !isEmpty && (
