@@ -107,6 +107,27 @@ static void points_are_kept_within_a_moment(void **state)
     assert_string_equal(asked.command_line, "shop --db-password [redacted]");
 }
 
+static void answer_after_catching_up(void *user)
+{
+    struct asked *asked = user;
+    sn_store_desk_catch_up(asked->desk);
+    answer(user);
+}
+
+/* What was put before a question is in its answer, however late the next commit is. */
+static void a_question_knows_what_was_put_before_it(void **state)
+{
+    struct desk_bench *bench = *state;
+    for (uint64_t second = 0; second < 20; second++) {
+        put(bench, second);
+        struct asked asked = {.desk = bench->daemon.store};
+        sn_store_desk_post_sure(bench->daemon.store, answer_after_catching_up, &asked);
+        while (!asked.is_done)
+            (void)usleep(1000);
+        assert_int_equal(asked.answer.count, second + 1);
+    }
+}
+
 static void points_of_the_last_moment_are_kept_at_the_end(void **state)
 {
     struct desk_bench *bench = *state;
@@ -184,6 +205,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         DESK_TEST(points_are_kept_within_a_moment),
+        DESK_TEST(a_question_knows_what_was_put_before_it),
         DESK_TEST(points_of_the_last_moment_are_kept_at_the_end),
         DESK_TEST(what_finds_no_room_is_dropped_and_counted),
         cmocka_unit_test(without_a_desk_nothing_happens),

@@ -51,7 +51,7 @@ function One({ pid, route }: { pid: number; route: Route }) {
     if (presence.state === "asking")
         return <Loading what="Looking for the process…" />;
     if (presence.state === "unknown")
-        return <Unknown what={`There is no .NET process ${pid} now, and the history knows of none.`} />;
+        return <Unknown what={`There is no .NET process ${pid} now, and ${presence.why ? `the history cannot be asked: ${clean(presence.why)}` : "the history knows of none"}.`} />;
     return <Known key={presence.process.uid} pid={pid} route={route} presence={presence} />;
 }
 

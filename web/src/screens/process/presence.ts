@@ -6,7 +6,7 @@ import { forgetFrame } from "./use_frame";
 
 export type Presence =
     | { state: "asking" }
-    | { state: "unknown" }
+    | { state: "unknown"; why?: string } // why the history could not be asked
     | { state: "here"; process: Process; wasHere: true }
     | { state: "ended"; process: Process; wasHere: boolean; lastSeen: number }; // seconds since 1970
 
@@ -25,6 +25,10 @@ interface Seen {
 /* A controller that has just started again knows of nobody for a moment. */
 const PATIENCE_MS = 2500;
 const SILENCE_MS = 4000; // of the counters of a process that is there
+
+/* What nobody knows of may be known in a moment: the store keeps a process with its first points. */
+const AGAIN_MS = 1000;
+const AGAIN_MOST_MS = 15_000;
 
 const DAY_SECONDS = 86400;
 
@@ -64,7 +68,9 @@ interface Last {
 /* The latest process of a pid by its kept counters, by days first: there the store finds a pid without telling of all others. */
 async function lastOf(pid: number, step: number, from?: string): Promise<Last | null> {
     const query = new URLSearchParams({ pid: String(pid), provider: "process", counter: "process.cpu.usage", step: String(step), limit: "2000", ...(from ? { from } : {}) });
-    const { series } = await get<{ series: HistorySeries[] }>(`history/counters?${query}`);
+    const { series, isTruncated } = await get<{ series: HistorySeries[]; isTruncated: boolean }>(`history/counters?${query}`);
+    if (isTruncated && series.length === 0)
+        throw new Error("the controller had no time for it");
     const one = series.reduce<HistorySeries | null>((latest, other) => (latest && latest.processId > other.processId ? latest : other), null);
     const point = one?.points[one.points.length - 1];
     return one && point ? { processId: one.processId, name: one.process, time: point.time } : null;
@@ -85,9 +91,30 @@ async function askHistory(pid: number, mayRead: boolean): Promise<Presence> {
             return { state: "ended", process: fromHistory(seen), wasHere: false, lastSeen: Date.parse(seen.lastUtc) / 1000 };
         const last = day && await lastOf(pid, 60, day.time);
         return last ? { state: "ended", process: fromCounters(pid, last.name), wasHere: false, lastSeen: Date.parse(last.time) / 1000 + 60 } : { state: "unknown" };
-    } catch {
-        return { state: "unknown" };
+    } catch (problem) {
+        return { state: "unknown", why: (problem as Error).message };
     }
+}
+
+/* Asks until the history knows of it; what was ended by then is not told. */
+function lookForIt(pid: number, mayRead: boolean, tell: (presence: Presence) => void): () => void {
+    let isOver = false;
+    let timer = 0;
+    let pause = AGAIN_MS;
+    const look = async () => {
+        const presence = await askHistory(pid, mayRead);
+        if (isOver)
+            return;
+        tell(presence);
+        if (presence.state === "unknown")
+            timer = window.setTimeout(() => void look(), pause);
+        pause = Math.min(2 * pause, AGAIN_MOST_MS);
+    };
+    void look();
+    return () => {
+        isOver = true;
+        clearTimeout(timer);
+    };
 }
 
 /* The list of processes needs scope read; without it, the counters of a process tell that it is there. */
@@ -120,14 +147,18 @@ export function usePresence(pid: number): Presence {
         setAbsent(null);
         if (!isAbsent)
             return undefined;
+        let stop = () => {};
         const timer = setTimeout(() => {
             const { process, at } = before.current ?? {};
             if (process && at)
                 setAbsent({ state: "ended", process, wasHere: true, lastSeen: at });
             else
-                void askHistory(pid, mayRead).then(setAbsent);
+                stop = lookForIt(pid, mayRead, setAbsent);
         }, before.current ? PATIENCE_MS : 400);
-        return () => clearTimeout(timer);
+        return () => {
+            clearTimeout(timer);
+            stop();
+        };
     }, [pid, isAbsent, mayRead]);
     if (one)
         return { state: "here", process: one, wasHere: true };
