@@ -132,17 +132,42 @@ function LogRow({ row }: { row: Row }) {
     );
 }
 
+const ACTS = ["wheel", "touchmove", "keydown", "pointerdown"] as const;
+
+/* Whether somebody did anything since `follows` became true. A scroll event alone does not tell: a key pressed before goes on scrolling
+ * for half a second, and whatever grows above the box moves it. */
+function useActs(follows: boolean): { current: boolean } {
+    const acted = useRef(false);
+    useLayoutEffect(() => {
+        acted.current = false;
+        const act = () => { acted.current = true; };
+        ACTS.forEach((name) => addEventListener(name, act, { capture: true, passive: true }));
+        return () => ACTS.forEach((name) => removeEventListener(name, act, { capture: true }));
+    }, [follows]);
+    return acted;
+}
+
 /* The newest is at the end; while one follows, it is in sight. Who goes elsewhere by wheel, keys, touch or bar follows no longer. */
 function List({ rows, follows, onLeave }: { rows: Row[]; follows: boolean; onLeave: () => void }) {
     const box = useRef<HTMLDivElement>(null);
-    const last = rows[rows.length - 1]?.id;
-    useLayoutEffect(() => { // before a scroll event can tell of rows that have just come
+    const acted = useActs(follows);
+    const showEnd = () => {
         if (follows && box.current)
             box.current.scrollTop = box.current.scrollHeight;
-    }, [last, follows]);
+    };
+    useLayoutEffect(showEnd); // before a scroll event can tell of rows that have just come
+    useLayoutEffect(() => {
+        const watch = new ResizeObserver(showEnd);
+        watch.observe(box.current!);
+        return () => watch.disconnect();
+    }, [follows]);
     const scrolled = ({ currentTarget: { scrollHeight, scrollTop, clientHeight } }: { currentTarget: HTMLDivElement }) => {
-        if (follows && scrollHeight - scrollTop - clientHeight > AT_END)
+        if (!follows || scrollHeight - scrollTop - clientHeight <= AT_END)
+            return;
+        if (acted.current)
             onLeave();
+        else
+            showEnd();
     };
     return (
         <div class="card entries tail" ref={box} tabIndex={0} role="log" aria-live="off" aria-label="Log messages" onScroll={scrolled}>
