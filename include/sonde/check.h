@@ -1,5 +1,7 @@
 /** @file
- * What this user may do on this machine, and to one process, each with the line that changes it. */
+ * What this user may do on this machine, and to one process, each with the line that changes it.
+ *
+ * Which of its structs may grow is said in sonde/sonde.h. */
 #ifndef SONDE_CHECK_H
 #define SONDE_CHECK_H
 

@@ -1,5 +1,7 @@
 /** @file
- * Converting a saved trace to other formats in one call. */
+ * Converting a saved trace to other formats in one call.
+ *
+ * Which of its structs may grow is said in sonde/sonde.h. */
 #ifndef SONDE_CONVERT_H
 #define SONDE_CONVERT_H
 

@@ -1,6 +1,8 @@
 /** @file
  * Counters and metrics, live: the runtimes' EventCounters and meters (System.Diagnostics.Metrics),
- * and what the kernel tells of the process and its cgroup, as points with names, tags and units. */
+ * and what the kernel tells of the process and its cgroup, as points with names, tags and units.
+ *
+ * Which of its structs may grow is said in sonde/sonde.h. */
 #ifndef SONDE_COUNTERS_H
 #define SONDE_COUNTERS_H
 

@@ -1,5 +1,7 @@
 /** @file
- * How anything in Sonde fails: one status, one struct, inside the library and out. */
+ * How anything in Sonde fails: one status, one struct, inside the library and out.
+ *
+ * Which of its structs may grow is said in sonde/sonde.h. */
 #ifndef SONDE_ERROR_H
 #define SONDE_ERROR_H
 

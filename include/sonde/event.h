@@ -1,5 +1,7 @@
 /** @file
- * Events with named and typed fields, from a saved trace or from a running process. */
+ * Events with named and typed fields, from a saved trace or from a running process.
+ *
+ * Which of its structs may grow is said in sonde/sonde.h. */
 #ifndef SONDE_EVENT_H
 #define SONDE_EVENT_H
 

@@ -1,5 +1,7 @@
 /** @file
- * Reading a saved .nettrace: what is in it. */
+ * Reading a saved .nettrace: what is in it.
+ *
+ * Which of its structs may grow is said in sonde/sonde.h. */
 #ifndef SONDE_FILE_H
 #define SONDE_FILE_H
 
@@ -14,8 +16,7 @@ extern "C" {
 #endif
 #pragma GCC visibility push(default)
 
-/** One kind of event in the file. Borrowed from the summary; later versions add fields at the end.
- */
+/** One kind of event in the file. Borrowed from the summary. */
 struct sonde_event_kind {
     const char *provider;     /**< who sends it */
     const char *name;         /**< "" when nobody knows it */

@@ -18,7 +18,9 @@
  *   miss the values of up to an interval. Events of the other session are not concerned.
  *
  * Driven by its owner, in one thread: wait until sonde_hub_fd is readable or sonde_hub_wait_ms has
- * passed, then turn. */
+ * passed, then turn.
+ *
+ * Which of its structs may grow is said in sonde/sonde.h. */
 #ifndef SONDE_HUB_H
 #define SONDE_HUB_H
 

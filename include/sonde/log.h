@@ -1,6 +1,8 @@
 /** @file
  * What programs log through ILogger, read from the events of Microsoft-Extensions-Logging: level,
- * category, message, arguments, scopes, exceptions. */
+ * category, message, arguments, scopes, exceptions.
+ *
+ * Which of its structs may grow is said in sonde/sonde.h. */
 #ifndef SONDE_LOG_H
 #define SONDE_LOG_H
 

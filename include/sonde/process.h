@@ -1,5 +1,7 @@
 /** @file
- * Finding .NET processes: every one on the machine, reachable or not, and why. */
+ * Finding .NET processes: every one on the machine, reachable or not, and why.
+ *
+ * Which of its structs may grow is said in sonde/sonde.h. */
 #ifndef SONDE_PROCESS_H
 #define SONDE_PROCESS_H
 
@@ -15,8 +17,7 @@ extern "C" {
 #pragma GCC visibility push(default)
 
 /** One .NET process. Borrowed from the list; read only. Strings are UTF-8 as far as the process
- * wrote UTF-8, never NULL, and come from the process: escape them for wherever they go. Later
- * versions add fields at the end. */
+ * wrote UTF-8, never NULL, and come from the process: escape them for wherever they go. */
 struct sonde_process {
     uint32_t pid;             /**< as this machine counts it */
     uint32_t ns_pid;          /**< as the process counts itself, in its own pid namespace */

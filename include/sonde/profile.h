@@ -1,5 +1,7 @@
 /** @file
- * Profiles: where CPU time, wall time, allocations, exceptions or lock waits of a trace went. */
+ * Profiles: where CPU time, wall time, allocations, exceptions or lock waits of a trace went.
+ *
+ * Which of its structs may grow is said in sonde/sonde.h. */
 #ifndef SONDE_PROFILE_H
 #define SONDE_PROFILE_H
 

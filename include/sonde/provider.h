@@ -1,6 +1,8 @@
 /** @file
  * Saying what to trace: named profiles, provider strings, CLR keywords, event ids; merged into one
- * list. */
+ * list.
+ *
+ * Which of its structs may grow is said in sonde/sonde.h. */
 #ifndef SONDE_PROVIDER_H
 #define SONDE_PROVIDER_H
 

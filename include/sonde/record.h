@@ -4,7 +4,9 @@
  *
  * A recorder is driven by its owner: wait until sonde_recorder_fd is readable or
  * sonde_recorder_wait_ms has passed, then call sonde_recorder_turn; until sonde_recorder_is_done.
- * One thread. */
+ * One thread.
+ *
+ * Which of its structs may grow is said in sonde/sonde.h. */
 #ifndef SONDE_RECORD_H
 #define SONDE_RECORD_H
 

@@ -1,5 +1,7 @@
 /** @file
- * Reports: what a saved trace says, by topic, as text, JSON or a page. */
+ * Reports: what a saved trace says, by topic, as text, JSON or a page.
+ *
+ * Which of its structs may grow is said in sonde/sonde.h. */
 #ifndef SONDE_REPORT_H
 #define SONDE_REPORT_H
 

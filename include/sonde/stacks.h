@@ -5,7 +5,9 @@
  * runs, waits or has to answer, so it works for one that is stopped, deadlocked or dead (a core
  * file). Each stack is of one moment, all together are of a few milliseconds. *Port*: the runtime
  * is asked; it stops its threads and tells where each is: managed frames only, all of the same
- * moment. Threads without managed frames are absent unless native frames are asked for. */
+ * moment. Threads without managed frames are absent unless native frames are asked for.
+ *
+ * Which of its structs may grow is said in sonde/sonde.h. */
 #ifndef SONDE_STACKS_H
 #define SONDE_STACKS_H
 

@@ -1,6 +1,8 @@
 /** @file
  * Timelines: what a saved trace says second by second, for those who look for the moment when
- * something went wrong. */
+ * something went wrong.
+ *
+ * Which of its structs may grow is said in sonde/sonde.h. */
 #ifndef SONDE_TIMELINE_H
 #define SONDE_TIMELINE_H
 

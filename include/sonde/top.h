@@ -3,7 +3,9 @@
  * seconds.
  *
  * Driven by its owner: wait until sonde_top_fd is readable or sonde_top_wait_ms has passed, then
- * call sonde_top_turn; ask for snapshots in between, as often as they are shown. One thread. */
+ * call sonde_top_turn; ask for snapshots in between, as often as they are shown. One thread.
+ *
+ * Which of its structs may grow is said in sonde/sonde.h. */
 #ifndef SONDE_TOP_H
 #define SONDE_TOP_H
 

@@ -2,7 +2,9 @@
  * Tracing: EventPipe sessions of chosen processes, written to files as they come.
  *
  * A tracer is driven by its owner: wait until sonde_tracer_fd is readable or sonde_tracer_wait_ms
- * has passed, then call sonde_tracer_turn; until sonde_tracer_is_done. One thread. */
+ * has passed, then call sonde_tracer_turn; until sonde_tracer_is_done. One thread.
+ *
+ * Which of its structs may grow is said in sonde/sonde.h. */
 #ifndef SONDE_TRACE_H
 #define SONDE_TRACE_H
 

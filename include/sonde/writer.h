@@ -1,5 +1,7 @@
 /** @file
- * Events as lines: text for people, or JSON for programs. */
+ * Events as lines: text for people, or JSON for programs.
+ *
+ * Which of its structs may grow is said in sonde/sonde.h. */
 #ifndef SONDE_WRITER_H
 #define SONDE_WRITER_H
 
