@@ -25,6 +25,7 @@ struct arguments {
     uint64_t refresh_ns;
     uint64_t interval_ns;
     const char *format;
+    bool json;
     const char *output;
     uint64_t duration_ns;
     bool once;
@@ -55,6 +56,7 @@ static const struct sn_option options[] = {
      "a value every so often; 1s if not given"},
     {0, "interval", SN_OPTION_DURATION, AT(interval_ns), "TIME", "the same"},
     {0, "format", SN_OPTION_TEXT, AT(format), "FORMAT", "text, csv, json, ndjson or prom"},
+    {0, "json", SN_OPTION_FLAG, AT(json), NULL, "the same as --format ndjson"},
     {'o', "output", SN_OPTION_TEXT, AT(output), "FILE",
      "write there; its ending is the format if none is given"},
     {0, "duration", SN_OPTION_DURATION, AT(duration_ns), "TIME",
@@ -162,7 +164,11 @@ static int choose_way(const struct arguments *arguments, enum way *ret_way,
     static const struct sn_counter_format *const formats[] = {&sn_counter_csv, &sn_counter_json,
                                                               &sn_counter_ndjson, NULL};
     const char *ending = arguments->output ? strrchr(arguments->output, '.') : NULL;
-    const char *name = arguments->format ? arguments->format : ending ? ending + 1 : "text";
+    const char *format = arguments->json ? "ndjson" : arguments->format;
+    const char *name = format ? format : ending ? ending + 1 : "text";
+    if (arguments->json && arguments->format && strcmp(arguments->format, "ndjson") != 0)
+        return sn_fail(err, SONDE_E_ARGUMENT, 0,
+                       "--json is --format ndjson: not --format %.32s as well", arguments->format);
     *ret_way = strcmp(name, "prom") == 0 ? WAY_PROMETHEUS : WAY_TEXT;
     for (size_t i = 0; formats[i]; i++) {
         if (strcmp(formats[i]->name, name) == 0) {
@@ -232,7 +238,7 @@ static int show_prometheus(struct sn_counters_run *run, const char *output, stru
 static int watch(const struct arguments *arguments, struct sn_counters_run *run,
                  struct sonde_error *err)
 {
-    enum way way;
+    enum way way = WAY_TEXT;
     const struct sn_counter_format *format = NULL;
     int rc = choose_way(arguments, &way, &format, err);
     if (rc != SONDE_OK)
