@@ -58,9 +58,12 @@ export function setParams(changes: Params, replace = true): void {
 
 export function useRoute(): Route {
     const [route, setRoute] = useState(() => parse(location.hash));
+    const { hash } = location;
     useEffect(() => {
         const changed = () => setRoute(parse(location.hash));
         addEventListener("hashchange", changed);
+        if (location.hash !== hash)
+            changed(); // after it was drawn and before it was watched
         return () => removeEventListener("hashchange", changed);
     }, []);
     return route;

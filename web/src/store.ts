@@ -23,8 +23,14 @@ export class Cell<T> {
 
 export function useCell<T>(cell: Cell<T>): T {
     const [, redraw] = useState({});
-    useEffect(() => cell.watch(() => redraw({})), [cell]);
-    return cell.value;
+    const { value } = cell;
+    useEffect(() => {
+        const end = cell.watch(() => redraw({}));
+        if (cell.value !== value)
+            redraw({}); // it was set after it was drawn and before it was watched
+        return end;
+    }, [cell]);
+    return value;
 }
 
 export const session = new Cell<Session | null>(null);
