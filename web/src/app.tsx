@@ -2,7 +2,7 @@
 import type { ComponentType } from "preact";
 import { useEffect, useRef } from "preact/hooks";
 import { reaches } from "./api";
-import { useRoute, type Route } from "./route";
+import { addressOf, useRoute, type Route } from "./route";
 import { Login } from "./screens/login";
 import { ProcessScreen } from "./screens/process";
 import { Processes } from "./screens/processes";
@@ -10,6 +10,7 @@ import { RecordingScreen } from "./screens/recording";
 import { Recordings } from "./screens/recordings";
 import { Settings } from "./screens/settings";
 import { connection, info, session, useCell, useHealth } from "./store";
+import { Boundary } from "./ui/boundary";
 import { Icon } from "./ui/icons";
 import { Empty, Loading, Notice } from "./ui/parts";
 import { theme, toggleTheme } from "./ui/theme";
@@ -129,8 +130,8 @@ export function App() {
             <button type="button" class="skip" onClick={focusMain}>Skip to the content</button>
             <Header at={at} />
             <main id="main" tabIndex={-1}>
-                {reaches(who.scope, "metrics") && <Troubles />}
-                <Screen route={route} />
+                {reaches(who.scope, "metrics") && <Boundary at=""><Troubles /></Boundary>}
+                <Boundary at={addressOf(route)}><Screen route={route} /></Boundary>
             </main>
             <Toasts />
         </>

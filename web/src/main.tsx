@@ -6,6 +6,7 @@ import { render } from "preact";
 import { get, post, type Session } from "./api";
 import { App } from "./app";
 import { logIn } from "./store";
+import { Boundary } from "./ui/boundary";
 import { startTheme } from "./ui/theme";
 import { toast } from "./ui/toasts";
 
@@ -27,7 +28,7 @@ async function redeem(): Promise<void> {
 async function start(): Promise<void> {
     startTheme();
     const redeemed = redeem(); // the code is out of the address before anything reads it
-    render(<App />, document.getElementById("app")!);
+    render(<Boundary at=""><App /></Boundary>, document.getElementById("app")!);
     await redeemed;
     await logIn();
 }

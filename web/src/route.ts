@@ -38,6 +38,11 @@ export function link(path: (string | number)[], params: Params = {}): string {
     return `#/${path.map((part) => encodeURIComponent(part)).join("/")}${text ? `?${text}` : ""}`;
 }
 
+/* The address of where one is, as text. */
+export function addressOf({ path, params }: Route): string {
+    return link(path, Object.fromEntries(params));
+}
+
 export function go(href: string): void {
     location.hash = href;
 }

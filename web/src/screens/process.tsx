@@ -3,8 +3,9 @@ import type { ComponentType } from "preact";
 import { useEffect } from "preact/hooks";
 import { reaches, type Process, type Scope } from "../api";
 import { clean } from "../format";
-import { link, type Route } from "../route";
+import { addressOf, link, type Route } from "../route";
 import { session, useCell } from "../store";
+import { Boundary } from "../ui/boundary";
 import { Empty, Loading, Notice, Tabs } from "../ui/parts";
 import { ContentionTab } from "./process/contention";
 import { CountersTab } from "./process/counters";
@@ -75,7 +76,11 @@ function Known({ pid, route, presence }: { pid: number; route: Route; presence: 
             <Tabs tabs={tabs} at={at?.id ?? ""} label="About this process" />
             {at && !isAllowed(at) && <Notice mood="warn">This needs a log-in with scope read; yours has scope {scope}.</Notice>}
             {Tab
-                ? isAllowed(at) && <Tab key={at.id} pid={pid} process={process} hasEnded={hasEnded} route={route} live={live} view={view} window={window} />
+                ? isAllowed(at) && (
+                    <Boundary key={at.id} at={addressOf(route)}>
+                        <Tab pid={pid} process={process} hasEnded={hasEnded} route={route} live={live} view={view} window={window} />
+                    </Boundary>
+                )
                 : <Empty title="There is no such tab" action={<a class="button" href={link(["process", pid])}>Overview</a>} />}
         </>
     );

@@ -3,8 +3,9 @@ import type { ComponentChildren } from "preact";
 import { useEffect } from "preact/hooks";
 import { ApiError, patch, path, reaches, type Recording } from "../api";
 import { bytes, count, moment, seconds } from "../format";
-import { go, link, setParams, type Route } from "../route";
+import { addressOf, go, link, setParams, type Route } from "../route";
 import { session, useCell, useProcesses, useRecordings } from "../store";
+import { Boundary } from "../ui/boundary";
 import { Icon } from "../ui/icons";
 import { Action, Card, Empty, Loading, Notice, Tabs } from "../ui/parts";
 import { Downloads, SpeedscopeLink } from "./recording/downloads";
@@ -191,7 +192,7 @@ function OneRecording({ id, route }: { id: string; route: Route }) {
             <Standing recording={recording} mayControl={mayControl} />
             <Progress recording={recording} />
             {!isBare && <Tabs tabs={tabs} at={at} label="Views of the recording" />}
-            <Content recording={recording} route={route} at={at} mayControl={mayControl} />
+            <Boundary at={addressOf(route)}><Content recording={recording} route={route} at={at} mayControl={mayControl} /></Boundary>
             <Remarks recording={recording} />
         </>
     );

@@ -1,8 +1,9 @@
 /* The controller itself: who gets in, how open it is, what it keeps and sends, what it costs. */
 import { reaches, type Session } from "../api";
 import type { ScreenProps } from "../app";
-import { link } from "../route";
+import { addressOf, link } from "../route";
 import { session, useCell } from "../store";
+import { Boundary } from "../ui/boundary";
 import { Action, Loading, Notice, Tabs } from "../ui/parts";
 import { sentence } from "./login";
 import "./settings.css";
@@ -53,7 +54,9 @@ export function Settings({ route }: ScreenProps) {
             <div class="head"><h1 class="grow">Settings</h1></div>
             <Tabs tabs={tabs} at={at} label="Settings" />
             {reading.error && <Notice mood="bad" action={<Action run={reading.refresh}>Try again</Action>}>{sentence(reading.error)}</Notice>}
-            <div class="settings"><Body at={at} who={who} reading={reading} /></div>
+            <div class="settings">
+                <Boundary at={addressOf(route)}><Body at={at} who={who} reading={reading} /></Boundary>
+            </div>
         </>
     );
 }
