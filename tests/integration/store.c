@@ -4,6 +4,8 @@
  *   integration_store replay FOLDER TARGETS SECONDS
  *                                                  puts in what so many processes tell in that time
  *   integration_store fill FOLDER SECONDS          writes until it may not, and when it may again
+ *   integration_store past FOLDER PID SECONDS      puts in a process that ended a minute ago after
+ * so many seconds, with the requests of two routes
  *
  * Prints "key=value" lines; exits 1 when something acknowledged is not there. */
 #include <errno.h>
@@ -386,6 +388,51 @@ static int run_fill(const char *folder, uint64_t seconds)
     return 0;
 }
 
+/* --- a process that was --- */
+
+static void put_requests(struct sn_store *store, int64_t process, const char *route,
+                         uint64_t utc_ns, uint64_t count, double mean)
+{
+    struct sonde_error err = {0};
+    struct sonde_point point =
+        made_point("Microsoft.AspNetCore.Hosting", "http.server.request.duration", utc_ns, NAN);
+    const struct sonde_quantile quantiles[] = {{0.5, mean}, {0.95, 2 * mean}, {0.99, 3 * mean}};
+    point.kind = SONDE_POINT_HISTOGRAM;
+    point.unit = "s";
+    point.tag_text = route;
+    point.interval_ns = SN_NS_PER_SECOND;
+    point.count = count;
+    point.sum = mean * (double)count;
+    point.quantiles = quantiles;
+    point.quantile_count = count ? 3 : 0;
+    if (sn_store_point(store, process, &point, &err) != SONDE_OK)
+        die("point", &err);
+}
+
+/* One route is quick and asked all the time, the other slow and asked now and then. */
+static int make_past(const char *folder, uint32_t pid, uint64_t seconds)
+{
+    struct sn_store *store = open_store(folder);
+    int64_t shop = add_process(store, pid, "past");
+    struct sonde_error err = {0};
+    uint64_t start_ns = sn_clock_utc_ns() - (seconds + 60) * SN_NS_PER_SECOND;
+    for (uint64_t second = 0; second < seconds; second++) {
+        uint64_t utc_ns = start_ns + second * SN_NS_PER_SECOND;
+        struct sonde_point cpu = made_point("process", "process.cpu.usage", utc_ns, 0.5);
+        if (sn_store_point(store, shop, &cpu, &err) != SONDE_OK)
+            die("point", &err);
+        put_requests(store, shop, "http.request.method=GET,http.route=/quick", utc_ns,
+                     90 + second % 7, 0.001 + 0.00001 * (double)(second % 13));
+        put_requests(store, shop, "http.request.method=GET,http.route=/slow", utc_ns,
+                     second % 5 == 0, 0.5 + 0.01 * (double)(second % 3));
+    }
+    if (sn_store_commit(store, &err) != SONDE_OK)
+        die("commit", &err);
+    sn_store_close(store);
+    (void)printf("points=%" PRIu64 "\n", 3 * seconds);
+    return 0;
+}
+
 int main(int argc, char **argv)
 {
     uint64_t first = 0;
@@ -398,6 +445,8 @@ int main(int argc, char **argv)
         return run_replay(argv[2], (unsigned)first, second);
     if (is_good && strcmp(argv[1], "fill") == 0)
         return run_fill(argv[2], first);
-    (void)fprintf(stderr, "usage: integration_store kill|replay|fill FOLDER ...\n");
+    if (is_good && strcmp(argv[1], "past") == 0 && second)
+        return make_past(argv[2], (uint32_t)first, second);
+    (void)fprintf(stderr, "usage: integration_store kill|replay|fill|past FOLDER ...\n");
     return 2;
 }

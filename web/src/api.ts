@@ -143,7 +143,22 @@ export interface HistorySeries {
     counter: string;
     unit: string;
     tags: string;
-    points: { time: string; value: number | null; min?: number | null; max?: number | null; count?: number }[];
+    kind: Counter["kind"];
+    hasMeansOnly?: boolean; // of a histogram: an older controller kept it, without counts and percentiles
+    points: HistoryPoint[];
+}
+
+/* Of a histogram: `value` is the mean of all measurements; percentiles lie between the lowest and the highest that an interval had. */
+export interface HistoryPoint {
+    time: string;
+    value: number | null;
+    min?: number | null;
+    max?: number | null;
+    count?: number;
+    measurements?: number;
+    sum?: number;
+    seconds?: number;
+    quantiles?: { at: number; low: number; high: number }[];
 }
 
 export interface Recording {

@@ -109,11 +109,6 @@ export function chartValue(counter: Counter): number {
     return counter.value ?? 0;
 }
 
-export function seriesKey(counter: { provider: string; name: string; tags?: Record<string, string> }): string {
-    const tags = Object.entries(counter.tags ?? {}).map(([name, value]) => `${name}=${value}`).sort().join(",");
-    return `${counter.provider}/${counter.name}{${tags}}`;
-}
-
 export interface LiveCounters {
     latest: ProcessCounters;
 }

@@ -1,6 +1,6 @@
 /* The few numbers by which a process is judged at a glance, whatever its runtime calls them: .NET 8 has event counters, 9 and
  * later have meters, the kernel's numbers are always there. One row a number; the first source that a process has is used. */
-import { get, type Counter, type HistorySeries } from "./api";
+import { get, type Counter, type HistoryPoint, type HistorySeries } from "./api";
 import { chartValue, type LiveCounters } from "./store";
 import { inUnit, percent } from "./format";
 
@@ -18,34 +18,33 @@ export interface Vital {
     format: (value: number) => string;
     colour: string; // a token
     least: number; // a chart's top is at least this: noise is not drawn as a mountain
-    inHistory: boolean; // what the store keeps is the same number
     isZeroFirst?: boolean; // the runtime is silent about it until it happens for the first time
 }
 
 export const VITALS: readonly Vital[] = [
     {
-        id: "cpu", label: "CPU", explanation: "100 % is one CPU, all the time", colour: "--c1", least: 0.1, inHistory: true,
+        id: "cpu", label: "CPU", explanation: "100 % is one CPU, all the time", colour: "--c1", least: 0.1,
         sources: [{ provider: "process", name: "process.cpu.usage" }],
         format: percent,
     },
     {
-        id: "memory", label: "Memory", explanation: "what it holds of the machine's memory (resident)", colour: "--c4", least: 1e6, inHistory: true,
+        id: "memory", label: "Memory", explanation: "what it holds of the machine's memory (resident)", colour: "--c4", least: 1e6,
         sources: [{ provider: "process", name: "process.memory.usage" }],
         format: (value) => inUnit(value, "By"),
     },
     {
-        id: "gc", label: "GC pauses", explanation: "share of time in which collections stop the program", colour: "--c3", least: 0.02, inHistory: true,
+        id: "gc", label: "GC pauses", explanation: "share of time in which collections stop the program", colour: "--c3", least: 0.02,
         sources: [{ provider: "System.Runtime", name: "dotnet.gc.pause.time" }, { provider: "System.Runtime", name: "time-in-gc", scale: 0.01 }],
         format: percent,
     },
     {
-        id: "exceptions", label: "Exceptions", explanation: "thrown each second, caught or not", colour: "--c2", least: 2, inHistory: true,
+        id: "exceptions", label: "Exceptions", explanation: "thrown each second, caught or not", colour: "--c2", least: 2,
         isZeroFirst: true,
         sources: [{ provider: "System.Runtime", name: "dotnet.exceptions" }, { provider: "System.Runtime", name: "exception-count" }],
         format: (value) => inUnit(value, "", true),
     },
     {
-        id: "requests", label: "Requests", explanation: "HTTP requests served each second", colour: "--c6", least: 2, inHistory: false,
+        id: "requests", label: "Requests", explanation: "HTTP requests served each second", colour: "--c6", least: 2,
         sources: [
             { provider: "Microsoft.AspNetCore.Hosting", name: "http.server.request.duration" },
             { provider: "Microsoft.AspNetCore.Hosting", name: "requests-per-second" },
@@ -63,7 +62,6 @@ export interface Reading {
 class Course implements Reading {
     times: number[] = [];
     values: number[] = [];
-    hasPast = false;
 
     append(time: number, value: number): void {
         if (this.times.length && time <= this.times[this.times.length - 1]!)
@@ -76,12 +74,16 @@ class Course implements Reading {
         }
     }
 
-    prepend(times: number[], values: number[]): void {
-        const end = this.times[0] ?? Infinity;
-        const kept = times.filter((time) => time < end - 0.5).length;
-        this.times = [...times.slice(0, kept), ...this.times];
-        this.values = [...values.slice(0, kept), ...this.values];
-        this.hasPast = true;
+    /* What the store has for times of which nothing is known here: before the first, and while nobody looked. */
+    fill(past: Map<number, number>): void {
+        const known = new Set(this.times.flatMap((time) => [Math.floor(time), Math.ceil(time)]));
+        const all = new Map(this.times.map((time, i) => [time, this.values[i]!]));
+        past.forEach((value, time) => {
+            if (!known.has(time))
+                all.set(time, value);
+        });
+        this.times = [...all.keys()].sort((a, b) => a - b);
+        this.values = this.times.map((time) => all.get(time)!);
     }
 }
 
@@ -137,12 +139,18 @@ export function vitalSpan(live: LiveCounters | undefined): number {
 
 /* The minutes before the page was opened, from the controller's store: charts are full at first sight. */
 export async function loadPast(): Promise<void> {
-    const kept = VITALS.filter((vital) => vital.inHistory);
-    await Promise.all(kept.flatMap((vital) => vital.sources.map(async (source) => {
+    await Promise.all(VITALS.flatMap((vital) => vital.sources.map(async (source) => {
         const query = new URLSearchParams({ provider: source.provider, counter: source.name, from: "-2m", limit: "20000" });
         const { series } = await get<{ series: HistorySeries[] }>(`history/counters?${query}`);
         addPast(vital, source, series.filter((one) => one.counter === source.name && one.provider === source.provider));
     })));
+}
+
+/* What a point of the history shows in a chart: of histograms, how many a second. */
+function pastValue({ value, measurements, seconds }: HistoryPoint): number | null {
+    if (measurements === undefined)
+        return value;
+    return seconds ? measurements / seconds : null;
 }
 
 function addPast(vital: Vital, source: Source, series: HistorySeries[]): void {
@@ -150,19 +158,14 @@ function addPast(vital: Vital, source: Source, series: HistorySeries[]): void {
     const newest = new Map<number, number>(); // processes that had the same pid before are others
     for (const { pid, processId } of series)
         newest.set(pid, Math.max(newest.get(pid) ?? 0, processId));
-    for (const one of series.filter(({ pid, processId }) => newest.get(pid) === processId)) {
+    for (const one of series.filter(({ pid, processId, hasMeansOnly }) => newest.get(pid) === processId && !hasMeansOnly)) {
         const key = `${one.pid}/${vital.id}`;
         const sums = seconds.get(key) ?? new Map<number, number>();
         seconds.set(key, sums);
-        const own = new Map(one.points.map((point) => [Math.round(Date.parse(point.time) / 1000), point.value ?? 0])); // a second's last
-        own.forEach((value, time) => sums.set(time, (sums.get(time) ?? 0) + value * (source.scale ?? 1)));
+        const own = new Map(one.points.map((point) => [Math.round(Date.parse(point.time) / 1000), pastValue(point)])); // a second's last
+        own.forEach((value, time) => (value === null ? undefined : sums.set(time, (sums.get(time) ?? 0) + value * (source.scale ?? 1))));
     }
-    for (const [key, sums] of seconds) {
-        const course = courseOf(key);
-        const times = [...sums.keys()].sort((a, b) => a - b);
-        if (!course.hasPast)
-            course.prepend(times, times.map((time) => sums.get(time)!));
-    }
+    seconds.forEach((sums, key) => courseOf(key).fill(sums));
 }
 
 /* Processes that are gone need no course, and one that got the pid of another begins its own. */

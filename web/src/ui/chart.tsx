@@ -10,6 +10,7 @@ import { theme, token } from "./theme";
 export interface ChartSeries {
     label: string;
     values: (number | null)[];
+    low?: (number | null)[]; // a band, of which `values` are the upper end
     colour?: string; // a token
 }
 
@@ -46,6 +47,40 @@ function axes(format: (value: number) => string): uPlot.Axis[] {
     ];
 }
 
+const colourOf = (one: ChartSeries, i: number): string => token(one.colour ?? COLOURS[i % COLOURS.length]!);
+
+/* Every series is its line, then the lower ends of bands. */
+function columnsOf({ times, series }: ChartProps): uPlot.AlignedData {
+    return [times, ...series.map((one) => one.values), ...series.flatMap((one) => (one.low ? [one.low] : []))] as uPlot.AlignedData;
+}
+
+function bandsOf(series: ChartSeries[]): uPlot.Band[] {
+    let low = series.length;
+    return series.flatMap((one, i) => (one.low ? [{ series: [i + 1, ++low] as [number, number], fill: `color-mix(in srgb, ${colourOf(one, i)} 18%, transparent)` }] : []));
+}
+
+/* A value between two gaps is no line: it is drawn as a point. */
+function alone(plot: uPlot, index: number): number[] {
+    const values = plot.data[index]!;
+    const found: number[] = [];
+    for (let i = 0; i < values.length; i++) {
+        if (values[i] !== null && (values[i - 1] ?? null) === null && (values[i + 1] ?? null) === null)
+            found.push(i);
+    }
+    return found;
+}
+
+function lineOf(one: ChartSeries, i: number, isLow: boolean): uPlot.Series {
+    return {
+        label: one.label,
+        stroke: colourOf(one, i),
+        width: one.low ? 1 : 1.5,
+        dash: isLow ? [] : [...DASHES[i % DASHES.length]!],
+        points: { show: true, size: 4, fill: colourOf(one, i), filter: alone },
+        spanGaps: false,
+    };
+}
+
 /* As short as the distance of labels allows; always one line. */
 function timeLabel(at: number, step: number): string {
     const date = new Date(at * 1000);
@@ -78,15 +113,12 @@ function makeOptions(props: ChartProps, width: number, onCursor: (index: number 
         series: [
             {},
             ...series.map((one, i) => ({
-                label: one.label,
-                stroke: token(one.colour ?? COLOURS[i % COLOURS.length]!),
-                width: 1.5,
-                dash: [...DASHES[i % DASHES.length]!],
-                points: { show: false },
-                spanGaps: false,
-                ...(series.length === 1 ? { fill: `color-mix(in srgb, ${token(one.colour ?? "--c1")} 12%, transparent)` } : {}),
+                ...lineOf(one, i, false),
+                ...(series.length === 1 && !one.low ? { fill: `color-mix(in srgb, ${token(one.colour ?? "--c1")} 12%, transparent)` } : {}),
             })),
+            ...series.flatMap((one, i) => (one.low ? [lineOf(one, i, true)] : [])),
         ],
+        bands: bandsOf(series),
     };
 }
 
@@ -97,12 +129,13 @@ export function Chart(props: ChartProps) {
     const [at, setAt] = useState<number | null>(null);
     const [isByKeys, setByKeys] = useState(false);
     const mode = useCell(theme);
-    const shape = `${mode}|${props.series.map((one) => one.label).join("|")}|${props.height ?? 0}|${props.sync ?? ""}`;
-    const data = () => [props.times, ...props.series.map((one) => one.values)] as uPlot.AlignedData;
+    const shape = `${mode}|${props.series.map((one) => `${one.label}${one.low ? " band" : ""}`).join("|")}|${props.height ?? 0}|${props.sync ?? ""}`;
+    const data = () => columnsOf(props);
     useEffect(() => {
         const element = place.current!;
         const made = new uPlot(makeOptions(props, element.clientWidth || 320, setAt), data(), element);
         plot.current = made;
+        Object.assign(element, { drawn: made }); // what is drawn can be read
         isZoomed.current = false;
         made.hooks.setSelect?.push(() => (isZoomed.current ||= made.select.width > 4));
         made.over.addEventListener("dblclick", () => (isZoomed.current = false));
@@ -117,7 +150,7 @@ export function Chart(props: ChartProps) {
     useEffect(() => {
         const isOwn = !props.onZoom && isZoomed.current; // who is told of zooms passes what is to be seen
         plot.current?.setData(data(), !isOwn);
-    }, [shape, props.times, props.times.length, props.version, ...props.series.map((one) => one.values)]);
+    }, [shape, props.times, props.times.length, props.version, ...props.series.map((one) => one.values), ...props.series.map((one) => one.low)]);
     const press = (event: KeyboardEvent) => {
         if (!plot.current || !moveCursor(plot.current, event.key))
             return;
@@ -154,12 +187,14 @@ function Legend({ series, times, format, at, isSpoken }: ChartProps & { at: numb
     const last = times.length - 1;
     const index = at !== null && at <= last ? at : last;
     const show = (value: number | null | undefined) => (value === null || value === undefined ? "–" : format(value));
+    const showBand = (low: number | null | undefined, high: number | null | undefined) =>
+        (low === null || low === undefined || low === high ? show(high) : `${show(low)} to ${show(high)}`);
     return (
         <figcaption class="legend" aria-live={isSpoken ? "polite" : "off"}>
             {series.map((one, i) => (
                 <span key={one.label} title={clean(one.label)}>
                     <i ref={(element) => { if (element) element.style.background = swatch(token(one.colour ?? COLOURS[i % COLOURS.length]!), DASHES[i % DASHES.length]!); }} />
-                    {clean(one.label)} <b>{show(one.values[index])}</b>
+                    {clean(one.label)} <b>{showBand(one.low?.[index], one.values[index])}</b>
                 </span>
             ))}
             {times[index] !== undefined && <span class="quiet">{clock(new Date(times[index]! * 1000))}</span>}

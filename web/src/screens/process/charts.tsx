@@ -31,7 +31,7 @@ export function ZoomChart({ times, version, window, lines, format, ticks, label,
     times: number[];
     version: number;
     window: Window;
-    lines: { label: string; values: Value[]; colour?: string }[];
+    lines: { label: string; values: Value[]; low?: Value[]; colour?: string }[];
     format: (value: number) => string;
     ticks?: (value: number) => string;
     label: string;
@@ -46,10 +46,10 @@ export function ZoomChart({ times, version, window, lines, format, ticks, label,
     );
 }
 
-function PlanCard({ plotted: { plan: of, times, lines }, frame, window }: { plotted: Plotted; frame: Frame; window: Window }) {
+function PlanCard({ plotted: { plan: of, times, lines, remarks }, frame, window }: { plotted: Plotted; frame: Frame; window: Window }) {
     const format = (value: number) => inUnit(value, of.unit, of.perSecond);
     const ticks = (value: number) => inUnit(value, of.unit.startsWith("{") ? "" : of.unit, of.perSecond);
-    const only = lines.length === 1 ? lines[0]! : null;
+    const only = lines.length === 1 && !lines[0]!.low ? lines[0]! : null;
     const now = only?.values[only.values.length - 1] ?? null;
     return (
         <section class="card plan" data-testid={`chart-${of.id}`}>
@@ -58,6 +58,7 @@ function PlanCard({ plotted: { plan: of, times, lines }, frame, window }: { plot
                 {only && <b class="now" data-testid={`now-${of.id}`} data-value={now ?? ""}>{now === null ? "–" : format(now)}</b>}
             </header>
             <ZoomChart times={times} version={frame.version} window={window} lines={lines} format={format} ticks={ticks} label={of.title} least={of.least ?? 0} />
+            {remarks.map((remark) => <p key={remark} class="quiet remark" data-testid={`remark-${of.id}`}>{remark}</p>)}
         </section>
     );
 }

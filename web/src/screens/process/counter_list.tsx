@@ -54,7 +54,8 @@ function Sparkline({ track, frame }: { track: Track; frame: Frame }) {
         }
     });
     const span = frame.times.length > 1 ? frame.times[frame.times.length - 1]! - frame.times[0]! : 1;
-    return <Spark values={known} times={times} span={Math.max(span, 10)} label={`${counterText(track)}, ${latestText(track)}`} version={frame.version} />;
+    const gap = frame.step > 1 ? 1.5 * Math.max(frame.step, frame.spacing) : Math.max(15, 3 * frame.spacing);
+    return <Spark values={known} times={times} span={Math.max(span, 10)} gap={gap} label={`${counterText(track)}, ${latestText(track)}`} version={frame.version} />;
 }
 
 const narrow = matchMedia("(max-width: 44rem)");

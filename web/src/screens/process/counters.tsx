@@ -13,7 +13,11 @@ import { useLiveFrame, useView, type Window } from "./use_frame";
 
 /* The same counter of another process on the times of the first. */
 function aligned(track: Track, other: Frame, times: number[], step: number): (number | null)[] {
-    const at = new Map(other.times.map((time, i) => [Math.floor(time / step), i]));
+    const at = new Map<number, number>();
+    other.times.forEach((time, i) => {
+        if (!other.gaps.has(time))
+            at.set(Math.floor(time / step), i);
+    });
     return times.map((time) => {
         const i = at.get(Math.floor(time / step));
         return i === undefined ? null : (track.values[i] ?? null);

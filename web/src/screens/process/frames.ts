@@ -1,15 +1,27 @@
 /* Counters over time, ready for charts: one list of times and a value or null at each, for every counter of a process. A live frame
  * grows with the stream, a history frame is what the store answered. */
-import type { Counter, HistorySeries, ProcessCounters } from "../../api";
-import { seriesKey } from "../../store";
+import type { Counter, HistoryPoint, HistorySeries, ProcessCounters } from "../../api";
 
 export type Value = number | null;
+
+export function seriesKey(counter: { provider: string; name: string; tags?: Record<string, string> }): string {
+    const tags = Object.entries(counter.tags ?? {}).map(([name, value]) => `${name}=${value}`).sort().join(",");
+    return `${counter.provider}/${counter.name}{${tags}}`;
+}
 
 export interface Quantiles {
     p50: Value[];
     p95: Value[];
     p99: Value[];
 }
+
+/* Of percentiles over several intervals: each is somewhere between. */
+export interface Band {
+    low: Value[];
+    high: Value[];
+}
+
+export type Bands = Record<keyof Quantiles, Band>;
 
 export interface Track {
     key: string;
@@ -22,14 +34,20 @@ export interface Track {
     latest: Counter | null; // null: from the history only
     values: Value[]; // rates as rates, histograms by their mean
     rates: Value[] | null; // of histograms: how many a second
-    quantiles: Quantiles | null;
+    counts: Value[] | null; // and how many
+    quantiles: Quantiles | null; // of single intervals
+    bands: Bands | null; // of steps of several
+    isHistogram: boolean;
+    hasMeansOnly: boolean; // somewhere there are means without their counts
 }
 
 export interface Frame {
     times: number[]; // whole seconds since 1970
+    gaps: Set<number>; // those of them at which nothing is known: lines end there
     tracks: Map<string, Track>;
     version: number; // grows with every change: arrays grow in place
-    step: number; // seconds between points
+    step: number; // seconds that are put together in a point
+    spacing: number; // seconds between points
     hasEnded: boolean;
 }
 
@@ -40,7 +58,7 @@ const SLACK = 60;
 const LEVELS = new Set(["dotnet.thread_pool.thread.count", "dotnet.thread_pool.queue.length"]);
 
 export function emptyFrame(): Frame {
-    return { times: [], tracks: new Map(), version: 0, step: 1, hasEnded: false };
+    return { times: [], gaps: new Set(), tracks: new Map(), version: 0, step: 1, spacing: 1, hasEnded: false };
 }
 
 export function isLevel(counter: Counter): boolean {
@@ -66,6 +84,10 @@ function nulls(length: number): Value[] {
     return new Array<Value>(length).fill(null);
 }
 
+function quantilesOf(length: number): Quantiles {
+    return { p50: nulls(length), p95: nulls(length), p99: nulls(length) };
+}
+
 function trackOf(frame: Frame, counter: Counter): Track {
     const key = seriesKey(counter);
     const known = frame.tracks.get(key);
@@ -84,15 +106,19 @@ function trackOf(frame: Frame, counter: Counter): Track {
         latest: counter,
         values: nulls(size),
         rates: isHistogram ? nulls(size) : null,
-        quantiles: isHistogram ? { p50: nulls(size), p95: nulls(size), p99: nulls(size) } : null,
+        counts: isHistogram ? nulls(size) : null,
+        quantiles: isHistogram ? quantilesOf(size) : null,
+        bands: null,
+        isHistogram,
+        hasMeansOnly: false,
     };
     frame.tracks.set(key, made);
     return made;
 }
 
 function columnsOf(track: Track): Value[][] {
-    const { values, rates, quantiles } = track;
-    return [values, ...(rates ? [rates] : []), ...(quantiles ? [quantiles.p50, quantiles.p95, quantiles.p99] : [])];
+    const { values, rates, counts, quantiles } = track;
+    return [values, ...(rates ? [rates] : []), ...(counts ? [counts] : []), ...(quantiles ? [quantiles.p50, quantiles.p95, quantiles.p99] : [])];
 }
 
 function eachColumn(frame: Frame, change: (column: Value[]) => void): void {
@@ -105,6 +131,8 @@ function put(track: Track, at: number, counter: Counter): void {
     track.values[at] = valueOf(counter);
     if (track.rates)
         track.rates[at] = counter.rate ?? null;
+    if (track.counts)
+        track.counts[at] = counter.count ?? null;
     if (track.quantiles) {
         track.quantiles.p50[at] = quantileOf(counter, 0.5);
         track.quantiles.p95[at] = quantileOf(counter, 0.95);
@@ -117,7 +145,7 @@ function trim(frame: Frame): void {
     const cut = frame.times.findIndex((time) => time >= first);
     if (cut < SLACK)
         return;
-    frame.times.splice(0, cut);
+    frame.times.splice(0, cut).forEach((time) => frame.gaps.delete(time));
     eachColumn(frame, (column) => column.splice(0, cut));
     for (const [key, track] of frame.tracks) { // a route that nobody asks for any more
         if (track.values.every((value) => value === null))
@@ -125,21 +153,36 @@ function trim(frame: Frame): void {
     }
 }
 
-/* One message of the stream is one column. */
-export function take(frame: Frame, message: ProcessCounters): void {
+/* Nothing came for longer than a message may be late. */
+function isGap(before: number, after: number, { step, spacing }: Frame): boolean {
+    return after - before > (step > 1 ? 1.5 * Math.max(step, spacing) : Math.max(5, 3 * spacing));
+}
+
+function push(frame: Frame, time: number): void {
+    frame.times.push(time);
+    eachColumn(frame, (column) => column.push(null));
+}
+
+/* One message of the stream is one column. True: some are missing before it. */
+export function take(frame: Frame, message: ProcessCounters): boolean {
     frame.hasEnded = message.hasEnded;
+    frame.spacing = Math.max(1, message.intervalSeconds);
     const time = message.counters.reduce((latest, one) => Math.max(latest, Math.floor(Date.parse(one.time) / 1000)), 0);
     const last = frame.times[frame.times.length - 1] ?? 0;
     if (time === 0 || time < last)
-        return;
-    if (time > last) {
-        frame.times.push(time);
-        eachColumn(frame, (column) => column.push(null));
+        return false;
+    const isLate = last > 0 && isGap(last, time, frame);
+    if (isLate) {
+        frame.gaps.add(last + 1);
+        push(frame, last + 1);
     }
+    if (time > last)
+        push(frame, time);
     for (const counter of message.counters)
         put(trackOf(frame, counter), frame.times.length - 1, counter);
     trim(frame);
     frame.version++;
+    return isLate;
 }
 
 /* --- history --- */
@@ -160,77 +203,149 @@ export function parseTags(text: string): Record<string, string> {
     return tags;
 }
 
-/* Several processes may have had the pid: the latest one counts. */
+/* Several processes may have had the pid: the latest one counts. Of levels an older controller kept the changes, which are of no use. */
 function latestProcess(series: HistorySeries[]): HistorySeries[] {
     const id = series.reduce((most, one) => Math.max(most, one.processId), 0);
-    return series.filter((one) => one.processId === id && !LEVELS.has(one.counter));
+    return series.filter((one) => one.processId === id && !(one.kind === "rate" && LEVELS.has(one.counter)));
 }
 
 const secondOf = (time: string): number => Math.floor(Date.parse(time) / 1000);
 
-function timesOf(series: HistorySeries[], before: number): number[] {
+function timesOf(series: HistorySeries[]): number[] {
     const seen = new Set<number>();
     for (const one of series)
         one.points.forEach((point) => seen.add(secondOf(point.time)));
-    return [...seen].filter((time) => time < before).sort((a, b) => a - b);
+    return [...seen].sort((a, b) => a - b);
 }
 
-function valuesOf(series: HistorySeries, index: Map<number, number>): Value[] {
-    const values = nulls(index.size);
-    for (const point of series.points) {
-        const at = index.get(secondOf(point.time));
-        if (at !== undefined)
-            values[at] = point.value;
+function median(values: number[]): number {
+    return values.sort((a, b) => a - b)[values.length >> 1] ?? 1;
+}
+
+/* Sets the frame's times, with one more wherever there are none for a while. */
+function setTimes(frame: Frame, times: number[]): void {
+    frame.spacing = Math.max(1, median(times.slice(1).map((time, i) => time - times[i]!)));
+    frame.times = [];
+    frame.gaps = new Set();
+    for (const time of times) {
+        const before = frame.times[frame.times.length - 1];
+        if (before !== undefined && isGap(before, time, frame)) {
+            frame.gaps.add(before + 1);
+            frame.times.push(before + 1);
+        }
+        frame.times.push(time);
     }
-    return values;
 }
 
-/* `known`: a live frame, which knows the kinds of counters; the history does not. */
+function trackOfHistory(one: HistorySeries, frame: Frame, known: Frame | null): Track {
+    const tags = parseTags(one.tags);
+    const key = seriesKey({ provider: one.provider, name: one.counter, tags });
+    const before = frame.tracks.get(key);
+    const live = known?.tracks.get(key);
+    const size = frame.times.length;
+    const isHistogram = one.kind === "histogram";
+    const band = (): Band => ({ low: nulls(size), high: nulls(size) });
+    const track: Track = before ?? {
+        key,
+        provider: one.provider,
+        name: one.counter,
+        displayName: live?.displayName ?? one.counter,
+        unit: one.unit,
+        tags,
+        isRate: one.kind === "rate",
+        latest: live?.latest ?? null,
+        values: nulls(size),
+        rates: isHistogram ? nulls(size) : null,
+        counts: isHistogram ? nulls(size) : null,
+        quantiles: isHistogram && frame.step <= 1 ? quantilesOf(size) : null,
+        bands: isHistogram && frame.step > 1 ? { p50: band(), p95: band(), p99: band() } : null,
+        isHistogram,
+        hasMeansOnly: false,
+    };
+    track.hasMeansOnly ||= (one.hasMeansOnly ?? false) && one.points.length > 0;
+    frame.tracks.set(key, track);
+    return track;
+}
+
+const IDS = [["p50", 0.5], ["p95", 0.95], ["p99", 0.99]] as const;
+
+function putPast(track: Track, at: number, point: HistoryPoint, seconds: number): void {
+    track.values[at] = point.value;
+    if (point.measurements === undefined)
+        return;
+    if (track.rates)
+        track.rates[at] = seconds > 0 ? point.measurements / seconds : null;
+    if (track.counts)
+        track.counts[at] = point.measurements;
+    for (const [id, quantile] of IDS) {
+        const told = point.quantiles?.find((one) => one.at === quantile);
+        if (track.quantiles)
+            track.quantiles[id][at] = told?.high ?? null;
+        if (track.bands) {
+            track.bands[id].low[at] = told?.low ?? null;
+            track.bands[id].high[at] = told?.high ?? null;
+        }
+    }
+}
+
+/* How many seconds of a step its histograms were watched: a route that is asked in the middle of it has not been there before, which
+ * makes its rate over the whole step no higher. */
+function watchedSeconds(series: HistorySeries[], index: Map<number, number>, step: number): number[] {
+    const seconds = new Array<number>(index.size).fill(0);
+    for (const { points } of step > 1 ? series : []) {
+        for (const point of points) {
+            const at = index.get(secondOf(point.time))!;
+            seconds[at] = Math.max(seconds[at]!, point.seconds ?? 0);
+        }
+    }
+    return seconds;
+}
+
+/* `known`: a live frame, which has the names for people. */
 export function historyFrame(all: HistorySeries[], step: number, known: Frame | null): Frame {
     const series = latestProcess(all);
-    const times = timesOf(series, Infinity);
-    const index = new Map(times.map((time, i) => [time, i]));
-    const frame: Frame = { ...emptyFrame(), times, step: Math.max(1, step) };
+    const frame: Frame = { ...emptyFrame(), step: Math.max(1, step) };
+    setTimes(frame, timesOf(series));
+    const index = new Map(frame.times.map((time, i) => [time, i]));
+    const watched = watchedSeconds(series, index, step);
     for (const one of series) {
-        const tags = parseTags(one.tags);
-        const key = seriesKey({ provider: one.provider, name: one.counter, tags });
-        const live = known?.tracks.get(key);
-        frame.tracks.set(key, {
-            key,
-            provider: one.provider,
-            name: one.counter,
-            displayName: live?.displayName ?? one.counter,
-            unit: one.unit,
-            tags,
-            isRate: live?.isRate ?? isRateByName(one),
-            latest: live?.latest ?? null,
-            values: valuesOf(one, index),
-            rates: null,
-            quantiles: null,
-        });
+        const track = trackOfHistory(one, frame, known);
+        for (const point of one.points) {
+            const at = index.get(secondOf(point.time))!;
+            putPast(track, at, point, Math.max(watched[at]!, point.seconds ?? 0));
+        }
     }
     return frame;
 }
 
-/* Of a process that has ended nobody tells the kind. These are the usual ones that are kept as rates. */
-function isRateByName({ counter, unit }: HistorySeries): boolean {
-    return /-per-second$|-rate$|-count$|\.(time|io|faults|events|collections|exceptions|total_allocated|lock_contentions|compiled_methods)$/.test(counter)
-        && !/^(assembly|active-timer|threadpool-thread|methods-jitted)-count$/.test(counter) && unit !== "%";
-}
-
-/* What the store has from before the first message of the stream, put in front. */
-export function prefill(frame: Frame, all: HistorySeries[]): void {
-    const series = latestProcess(all);
-    const first = frame.times[0] ?? Infinity;
-    const times = timesOf(series, first).filter((time) => time >= (frame.times[0] ?? Date.now() / 1000) - LIVE_SECONDS);
-    const index = new Map(times.map((time, i) => [time, i]));
-    const byKey = new Map(series.map((one) => [seriesKey({ provider: one.provider, name: one.counter, tags: parseTags(one.tags) }), one]));
-    for (const [key, track] of frame.tracks) {
-        const one = byKey.get(key);
-        for (const column of columnsOf(track))
-            column.unshift(...(one && column === track.values ? valuesOf(one, index) : nulls(times.length)));
+/* Puts what the store has into a live frame: what was before the first message, and where nothing came meanwhile. */
+export function refill(frame: Frame, all: HistorySeries[]): void {
+    const past = historyFrame(all, 0, frame);
+    const known = (one: Frame) => one.times.filter((time) => !one.gaps.has(time));
+    const times = [...new Set([...known(frame), ...known(past)])].sort((a, b) => a - b);
+    const first = (times[times.length - 1] ?? 0) - LIVE_SECONDS;
+    const [live, kept] = [frame, past].map((one) => new Map(one.times.map((time, i) => [time, i]))) as [Map<number, number>, Map<number, number>];
+    const spacing = frame.spacing;
+    setTimes(frame, times.filter((time) => time >= first));
+    frame.spacing = spacing;
+    const merge = (own: Value[] | undefined, other: Value[] | undefined): Value[] =>
+        frame.times.map((time) => own?.[live.get(time) ?? -1] ?? other?.[kept.get(time) ?? -1] ?? null);
+    for (const key of new Set([...frame.tracks.keys(), ...past.tracks.keys()])) {
+        const [own, other] = [frame.tracks.get(key), past.tracks.get(key)];
+        const track = (own ?? other)!;
+        frame.tracks.set(key, {
+            ...track,
+            hasMeansOnly: track.hasMeansOnly || (other?.hasMeansOnly ?? false),
+            values: merge(own?.values, other?.values),
+            rates: track.rates && merge(own?.rates ?? undefined, other?.rates ?? undefined),
+            counts: track.counts && merge(own?.counts ?? undefined, other?.counts ?? undefined),
+            quantiles: track.quantiles && {
+                p50: merge(own?.quantiles?.p50, other?.quantiles?.p50),
+                p95: merge(own?.quantiles?.p95, other?.quantiles?.p95),
+                p99: merge(own?.quantiles?.p99, other?.quantiles?.p99),
+            },
+        });
     }
-    frame.times.unshift(...times);
     frame.version++;
 }
 
@@ -242,11 +357,12 @@ export function slice(frame: Frame, from: number, to: number): Frame {
     const cut = <T>(column: T[]): T[] => (start < 0 ? [] : column.slice(start, end));
     const tracks = new Map<string, Track>();
     for (const [key, track] of frame.tracks) {
-        const { values, rates, quantiles } = track;
+        const { values, rates, counts, quantiles } = track; // bands are of steps, which live frames do not have
         tracks.set(key, {
             ...track,
             values: cut(values),
             rates: rates && cut(rates),
+            counts: counts && cut(counts),
             quantiles: quantiles && { p50: cut(quantiles.p50), p95: cut(quantiles.p95), p99: cut(quantiles.p99) },
         });
     }

@@ -1,6 +1,6 @@
 /* Which counters mean what: .NET 8 tells by EventCounters, .NET 9 and later by meters, the kernel of every process. The one table of
  * it; what a process does not have is not shown. */
-import type { Frame, Track, Value } from "./frames";
+import type { Band, Frame, Track, Value } from "./frames";
 
 type Read = "value" | "rate" | "p50" | "p95" | "p99"; // "rate", of histograms: how many a second
 
@@ -32,6 +32,7 @@ export interface ChartPlan {
 export interface Line {
     label: string;
     values: Value[];
+    low?: Value[]; // a band, of which `values` are the upper end
     colour?: string;
 }
 
@@ -39,6 +40,7 @@ export interface Plotted {
     plan: ChartPlan;
     times: number[];
     lines: Line[];
+    remarks: string[]; // what people must know of it
 }
 
 const RUNTIME = "System.Runtime";
@@ -152,30 +154,37 @@ function sum(columns: Value[][], scale: number, size: number): Value[] {
 }
 
 /* Means are put together by how many there were; percentiles by a mixture that places each value at the upper end of where it can
- * be, so that the result is never too low. With one route both are exact. */
+ * be, so that the result is never too low. With one route both are exact. What is not known how often it was counts for nothing
+ * beside others. */
 function mean(tracks: Track[], i: number): Value {
     let all = 0;
     let weight = 0;
-    for (const { values, rates } of tracks) {
+    let uncounted: Value = null;
+    let count = 0;
+    for (const { values, counts } of tracks) {
         const value = values[i];
         if (value === null || value === undefined)
             continue;
-        const share = rates?.[i] ?? 1;
-        all += value * share;
-        weight += share;
+        const share = counts?.[i] ?? null;
+        count++;
+        all += value * (share ?? 0);
+        weight += share ?? 0;
+        uncounted = share === null ? value : uncounted;
     }
+    if (uncounted !== null)
+        return count === 1 ? uncounted : null;
     return weight > 0 ? all / weight : null;
 }
 
 function mixture(tracks: Track[], i: number, at: number): Value {
     const parts: [value: number, weight: number][] = [];
     let all = 0;
-    for (const { quantiles, rates } of tracks) {
-        const rate = rates?.[i];
-        if (!quantiles || !rate || quantiles.p50[i] === null || quantiles.p50[i] === undefined)
+    for (const { quantiles, counts } of tracks) {
+        const often = counts?.[i];
+        if (!quantiles || !often || quantiles.p50[i] === null || quantiles.p50[i] === undefined)
             continue;
-        parts.push([quantiles.p50[i]!, rate * 0.5], [quantiles.p95[i]!, rate * 0.45], [quantiles.p99[i]!, rate * 0.05]);
-        all += rate;
+        parts.push([quantiles.p50[i]!, often * 0.5], [quantiles.p95[i]!, often * 0.45], [quantiles.p99[i]!, often * 0.05]);
+        all += often;
     }
     let below = 0;
     for (const [value, weight] of parts.sort((a, b) => a[0] - b[0])) {
@@ -188,35 +197,61 @@ function mixture(tracks: Track[], i: number, at: number): Value {
 
 const QUANTILE = { p50: 0.5, p95: 0.95, p99: 0.99 } as const;
 
-/* A moment without requests has no time of them: the line goes on from the last one for a while. */
-function carry(values: Value[], most: number): Value[] {
+/* The percentile of all lies between the lowest and the highest of its parts: intervals and routes. */
+function bandOf(tracks: Track[], read: keyof typeof QUANTILE, size: number): Band | null {
+    const band: Band = { low: new Array<Value>(size).fill(null), high: new Array<Value>(size).fill(null) };
+    for (let i = 0; i < size; i++) {
+        const told = tracks.filter(({ values }) => values[i] !== null).map(({ bands }) => bands?.[read]);
+        const [lows, highs] = [told.map((one) => one?.low[i] ?? null), told.map((one) => one?.high[i] ?? null)];
+        if (told.length === 0 || lows.includes(null) || highs.includes(null))
+            continue;
+        band.low[i] = Math.min(...(lows as number[]));
+        band.high[i] = Math.max(...(highs as number[]));
+    }
+    return has(band.high) ? band : null;
+}
+
+/* A moment without requests has no time of them, and a message may miss its second by a hair: the line goes on from the last one for a
+ * while. Where nothing is known it ends. */
+function carry(values: Value[], most: number, frame: Frame): Value[] {
     let last: Value = null;
     let age = 0;
-    return values.map((value) => {
+    if (frame.step > 1)
+        return values;
+    return values.map((value, i) => {
+        if (frame.gaps.has(frame.times[i]!))
+            return (last = null);
         age = value === null ? age + 1 : 0;
         last = value ?? last;
         return age <= most ? last : null;
     });
 }
 
-function combine(tracks: Track[], source: Source, frame: Frame): Value[] | null {
+type Column = Pick<Line, "values" | "low">;
+
+function combine(tracks: Track[], source: Source, frame: Frame): Column | null {
     const { read = "value", scale = 1 } = source;
     const size = frame.times.length;
-    const isHistogram = tracks.some((track) => track.rates !== null || track.latest?.kind === "histogram");
-    if (isHistogram && read !== "rate") {
+    if (tracks.some((track) => track.isHistogram) && read !== "rate") {
+        if (read !== "value" && frame.step > 1) {
+            const band = bandOf(tracks, read, size);
+            return band && { values: band.high, low: band.low };
+        }
         const values = Array.from({ length: size }, (_, i) => (read === "value" ? mean(tracks, i) : mixture(tracks, i, QUANTILE[read])));
-        return has(values) ? carry(values, 15) : null;
+        return has(values) ? { values: carry(values, 15, frame) } : null;
     }
     const columns = tracks.map((track) => columnOf(track, read)).filter(has);
-    return columns.length ? carry(sum(columns, scale, size), 1) : null; // a message may miss its second by a hair
+    return columns.length ? { values: carry(sum(columns, scale, size), 1, frame) } : null;
 }
+
+const tracksOf = (frame: Frame, source: Source): Track[] => [...frame.tracks.values()].filter((track) => matches(track, source));
 
 function lineOf(frame: Frame, { label, from, colour }: LinePlan): Line | null {
     for (const source of from) {
-        const tracks = [...frame.tracks.values()].filter((track) => matches(track, source));
-        const values = tracks.length ? combine(tracks, source, frame) : null;
-        if (values)
-            return { label, values, ...(colour ? { colour } : {}) };
+        const tracks = tracksOf(frame, source);
+        const column = tracks.length ? combine(tracks, source, frame) : null;
+        if (column)
+            return { label, ...column, ...(colour ? { colour } : {}) };
     }
     return null;
 }
@@ -235,26 +270,30 @@ const weight = (line: Line): number => line.values.reduce<number>((all, value) =
 
 function linesBy(frame: Frame, { tags, from, most }: NonNullable<ChartPlan["by"]>): Line[] {
     for (const source of from) {
-        const groups = groupsOf([...frame.tracks.values()].filter((track) => matches(track, source)), tags);
-        const lines = [...groups].map(([label, tracks]) => ({ label, values: combine(tracks, source, frame) ?? [] })).filter((line) => line.values.length);
+        const groups = groupsOf(tracksOf(frame, source), tags);
+        const lines = [...groups].map(([label, tracks]) => ({ label, ...(combine(tracks, source, frame) ?? { values: [] }) })).filter((line) => line.values.length);
         if (lines.length)
             return lines.map((line) => [line, weight(line)] as const).sort((a, b) => b[1] - a[1]).slice(0, most).map(([line]) => line).sort((a, b) => (a.label < b.label ? -1 : 1));
     }
     return [];
 }
 
-/* What the history does not keep begins when one came: the chart, too. */
-function trimmed(times: number[], lines: Line[]): Pick<Plotted, "times" | "lines"> {
-    const first = times.findIndex((_, i) => lines.some((line) => line.values[i] !== null));
-    if (first <= 1)
-        return { times, lines };
-    return { times: times.slice(first), lines: lines.map((line) => ({ ...line, values: line.values.slice(first) })) };
-}
+const BANDS = "A percentile of several intervals cannot be told exactly: it lies in its band, between the lowest and the highest of them.";
+const MEANS_ONLY = "Part of this was kept by an older version: means of each interval, without counts and percentiles.";
 
 /* null: the process has nothing of it. */
 export function plot(frame: Frame, one: ChartPlan): Plotted | null {
     const lines = one.by ? linesBy(frame, one.by) : (one.lines ?? []).map((line) => lineOf(frame, line)).filter((line) => line !== null);
-    return lines.length ? { plan: one, ...trimmed(frame.times, lines) } : null;
+    if (lines.length === 0)
+        return null;
+    const sources = one.by?.from ?? (one.lines ?? []).flatMap(({ from }) => from);
+    const hasMeansOnly = sources.some((source) => tracksOf(frame, source).some((track) => track.hasMeansOnly));
+    const remarks: string[] = [];
+    if (lines.some(({ low }) => low))
+        remarks.push(BANDS);
+    if (hasMeansOnly)
+        remarks.push(MEANS_ONLY);
+    return { plan: one, times: frame.times, lines, remarks };
 }
 
 /* The one number of a plan's first line now. */

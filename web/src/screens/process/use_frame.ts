@@ -5,7 +5,7 @@ import type { Route } from "../../route";
 import { info, useCell } from "../../store";
 import { subscribe } from "../../stream";
 import { Pace } from "./pace";
-import { emptyFrame, historyFrame, LIVE_SECONDS, prefill, slice, take, type Frame } from "./frames";
+import { emptyFrame, historyFrame, LIVE_SECONDS, refill, slice, take, type Frame } from "./frames";
 
 /* Seconds back from now; the first one is live. */
 export const RANGES: [id: string, label: string, seconds: number][] = [
@@ -18,7 +18,7 @@ export const RANGES: [id: string, label: string, seconds: number][] = [
 const POINTS = 240; // of a chart from the history
 const ASK_MOST = 100_000; // points of one answer
 
-/* The last few processes one looked at: charts are full when one comes back. */
+/* The last few processes one looked at: what came meanwhile is put in when one comes back. */
 const frames = new Map<number, Frame>();
 const KEPT = 4;
 
@@ -59,15 +59,18 @@ export function useLiveFrame(pid: number | null): Frame | null {
             askHistory(pid, `-${LIVE_SECONDS}s`, "", 0, ask.signal)
                 .then((series) => {
                     if (!ask.signal.aborted)
-                        prefill(frame, series);
+                        refill(frame, series);
+                    pace.ask();
                 })
-                .catch(() => undefined); // then the chart begins now
+                .catch(() => undefined); // then the chart begins now, or has a gap
         };
+        let isFirst = true;
         const stop = subscribe(`counters/${pid}`, (data) => {
-            const isFirst = frame.times.length === 0;
-            take(frame, data as ProcessCounters);
-            if (isFirst && hasStore && frame.times.length)
+            const isLate = take(frame, data as ProcessCounters);
+            if ((isFirst || isLate) && hasStore && frame.times.length) {
+                isFirst = false;
                 fill();
+            }
             pace.ask();
         });
         return () => {
