@@ -142,3 +142,25 @@ test("a route that is not asked for a moment keeps its line, but not over a gap"
     assert.equal(at(frame, values, 9), 1);
     assert.deepEqual([10, 30, 35].map((second) => at(frame, values, second)), [null, null, null]);
 });
+
+/* --- a counter of the runtime that stands still --- */
+
+const runtime = { provider: "System.Runtime" };
+const collections = (values: number[]) => series("dotnet.gc.collections", "rate", values.map((value) => ({ value })), { ...runtime, tags: "gc.heap.generation=gen0" });
+const allocated = (values: number[]) => series("dotnet.gc.heap.total_allocated", "rate", values.map((value) => ({ value })), { ...runtime, unit: "By" });
+
+test("allocations that the runtime does not count while it collects are left out, and said", () => {
+    const values = [5e6, 5e6, 0, 0, 0, 0, 0, 0, 35e6, 5e6];
+    const plotted = plot(historyFrame([allocated(values), collections(values.map(() => 20))], 0, null), plan("allocation"))!;
+    assert.deepEqual(plotted.lines[0]!.values, [5e6, 5e6, null, null, null, null, null, null, null, 5e6]);
+    assert.match(plotted.remarks[0]!, /stood still from .* to .* told 35 MB at once, 5 MB\/s over that time/);
+    const still = plot(historyFrame([allocated(values.slice(0, 8)), collections(values.slice(0, 8).map(() => 20))], 0, null), plan("allocation"))!;
+    assert.deepEqual(still.lines[0]!.values.slice(2), new Array(6).fill(null));
+    assert.match(still.remarks[0]!, /until now/);
+});
+
+test("a program that allocates nothing and collects nothing allocates nothing", () => {
+    const values = [5e6, 0, 0, 0, 0, 0, 0, 35e6];
+    const plotted = plot(historyFrame([allocated(values), collections(values.map(() => 0))], 0, null), plan("allocation"))!;
+    assert.deepEqual([plotted.lines[0]!.values, plotted.remarks], [values, []]);
+});

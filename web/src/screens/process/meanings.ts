@@ -1,5 +1,7 @@
 /* Which counters mean what: .NET 8 tells by EventCounters, .NET 9 and later by meters, the kernel of every process. The one table of
  * it; what a process does not have is not shown. */
+import { clock, inUnit } from "../../format";
+import { findStills } from "./frozen";
 import type { Band, Frame, Track, Value } from "./frames";
 
 type Read = "value" | "rate" | "p50" | "p95" | "p99"; // "rate", of histograms: how many a second
@@ -27,6 +29,7 @@ export interface ChartPlan {
     by?: { tags: string[]; from: Source[]; most: number }; // or a line for each value of these tags
     note?: string;
     least?: number;
+    motion?: Source[]; // while these go on, the first line cannot stand at nothing
 }
 
 export interface Line {
@@ -107,7 +110,7 @@ const PLANS: ChartPlan[] = [
     },
     { id: "heap", title: "Heap by generation", unit: "By", note: "After the last collection.", lines: heapLines },
     { id: "collections", title: "Collections", least: 1, unit: "{collection}", perSecond: true, lines: collectionLines },
-    { id: "allocation", title: "Allocation", unit: "By", perSecond: true, lines: [{ label: "allocated", from: [meter("dotnet.gc.heap.total_allocated"), event("alloc-rate")], colour: "--c3" }] },
+    { id: "allocation", title: "Allocation", unit: "By", perSecond: true, lines: [{ label: "allocated", from: [meter("dotnet.gc.heap.total_allocated"), event("alloc-rate")], colour: "--c3" }], motion: collectionLines[0]!.from },
     {
         id: "fragmentation", title: "Heap, unused between objects", unit: "By", lines: GENERATIONS.slice(0, 4).map(([label, tag]) => ({
             label, from: [meter("dotnet.gc.last_collection.heap.fragmentation.size", { "gc.heap.generation": tag })],
@@ -281,6 +284,22 @@ function linesBy(frame: Frame, { tags, from, most }: NonNullable<ChartPlan["by"]
 const BANDS = "A percentile of several intervals cannot be told exactly: it lies in its band, between the lowest and the highest of them.";
 const MEANS_ONLY = "Part of this was kept by an older version: means of each interval, without counts and percentiles.";
 
+/* A counter of the runtime that stands still while it cannot: what it says then is left out, and said. */
+function leaveStillsOut(frame: Frame, one: ChartPlan, lines: Line[]): string[] {
+    const [line] = lines;
+    const motion = line && one.motion && lineOf(frame, { label: "", from: one.motion })?.values;
+    if (!line || !motion)
+        return [];
+    const stills = findStills(frame, line.values, motion);
+    line.values = line.values.map((value, i) => (stills.some(({ first, last }) => i >= first && i <= last) ? null : value));
+    const at = (i: number) => clock(new Date(frame.times[i]! * 1000));
+    const until = (last: number) => (last === frame.times.length - 1 ? "until now" : `to ${at(last)}`);
+    return stills.map(({ first, last, total }) => (total === null
+        ? `The runtime's count stood still from ${at(first)} ${until(last)} though it collected garbage: how much was allocated is not known.`
+        : `The runtime's count stood still from ${at(first)} to ${at(last)} though it collected garbage, then told ${inUnit(total, one.unit)} at once, `
+            + `${inUnit(total / Math.max(1, frame.times[last]! - frame.times[first]! + frame.spacing), one.unit, true)} over that time: left out.`));
+}
+
 /* null: the process has nothing of it. */
 export function plot(frame: Frame, one: ChartPlan): Plotted | null {
     const lines = one.by ? linesBy(frame, one.by) : (one.lines ?? []).map((line) => lineOf(frame, line)).filter((line) => line !== null);
@@ -288,7 +307,7 @@ export function plot(frame: Frame, one: ChartPlan): Plotted | null {
         return null;
     const sources = one.by?.from ?? (one.lines ?? []).flatMap(({ from }) => from);
     const hasMeansOnly = sources.some((source) => tracksOf(frame, source).some((track) => track.hasMeansOnly));
-    const remarks: string[] = [];
+    const remarks = leaveStillsOut(frame, one, lines);
     if (lines.some(({ low }) => low))
         remarks.push(BANDS);
     if (hasMeansOnly)
