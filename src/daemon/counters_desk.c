@@ -32,6 +32,7 @@ struct sn_counters_desk {
     _Atomic uint64_t version;        /* points so far */
     pthread_mutex_t lock;            /* of `shot` */
     struct sn_point_shot *shot;      /* owns a reference; NULL: nobody has asked yet */
+    struct sn_mailbox_task readers;  /* that they have changed */
     bool has_readers;
     uint64_t told_ns;
     uint64_t due_ns;              /* 0: nothing is to be told */
@@ -156,7 +157,7 @@ static void wanted(void *user, bool is_wanted)
     struct sn_daemon *daemon = user;
     struct sn_counters_desk *desk = daemon->roads ? sn_roads_counters_desk(daemon->roads) : NULL;
     if (is_wanted && desk)
-        (void)sn_roads_post(daemon->roads, readers_changed, desk);
+        (void)sn_roads_nudge(daemon->roads, &desk->readers, readers_changed, desk);
 }
 
 struct sn_topic *sn_counters_desk_open_topic(struct sn_daemon *daemon, const char *name,

@@ -59,6 +59,7 @@ static const struct format {
 
 /* A file on its way to another format. */
 struct job {
+    struct sn_mailbox_task task; /* to the worker that writes the rest */
     struct sn_daemon *daemon;
     const struct format *format;
     struct sn_artefact *from; /* owns a reference */
@@ -237,7 +238,7 @@ static void convert(struct sn_rest_call *call)
     if (!is_followed)
         return;
     call->user = NULL; /* the job goes on alone */
-    if (!sn_workers_post(job->daemon->workers, write_rest, job)) {
+    if (!sn_workers_offer(job->daemon->workers, &job->task, write_rest, job)) {
         sn_rest_problem(call, 503, "too much is under way: try again later");
         free_job(job);
     }

@@ -26,7 +26,9 @@
 #include "sonde/target.h"
 
 struct dumping {
-    struct sn_operation *operation; /* borrows; the worker reads what does not change */
+    struct sn_mailbox_task task;      /* to the worker, and back at its end */
+    struct sn_mailbox_task beginning; /* that it runs; is back before its end */
+    struct sn_operation *operation;   /* borrows; the worker reads what does not change */
     enum sonde_dump_type type;
     uint64_t start_ns;
     int status;
@@ -181,7 +183,7 @@ static void dump(void *user)
 {
     struct dumping *dumping = user;
     const struct sn_operation *operation = dumping->operation;
-    sn_roads_post_sure(operation->daemon->roads, begun, dumping);
+    sn_roads_post(operation->daemon->roads, &dumping->beginning, begun, dumping);
     struct meeting meeting = {.tmp_fd = -1, .folder_fd = -1};
     int rc = meet(operation, &meeting, &dumping->err);
     if (rc == SONDE_OK)
@@ -190,7 +192,7 @@ static void dump(void *user)
         rc = bring_home(&meeting, sn_artefact_path(operation->artefact), &dumping->err);
     part(&meeting);
     dumping->status = rc;
-    sn_roads_post_sure(operation->daemon->roads, ended, dumping);
+    sn_roads_post(operation->daemon->roads, &dumping->task, ended, dumping);
 }
 
 /* --- in the roads thread --- */
@@ -205,7 +207,7 @@ static int start(struct sn_operation *operation, struct sonde_error *err)
     int rc = read_type(operation->settings, &dumping->type, err);
     if (rc != SONDE_OK)
         return rc;
-    if (!sn_workers_post(operation->daemon->workers, dump, dumping))
+    if (!sn_workers_offer(operation->daemon->workers, &dumping->task, dump, dumping))
         return sn_fail(err, SONDE_E_LIMIT, 0, "too much is under way: try again later");
     operation->user = SN_TAKE(dumping);
     return SONDE_OK;

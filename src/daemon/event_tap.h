@@ -32,8 +32,8 @@ const char *sn_event_tap_name(const struct sn_event_tap *tap);
 const struct sonde_provider *sn_event_tap_providers(struct sn_event_tap *tap, size_t *ret_count);
 
 /* A sonde_event_fn and a sonde_lost_fn, whose user is the tap. */
-int sn_event_tap_take(void *tap, struct sonde_event *event);
-void sn_event_tap_lost(void *tap, uint64_t thread_id, uint64_t count);
+int sn_event_tap_take(void *user, struct sonde_event *event);
+void sn_event_tap_lost(void *user, uint64_t thread_id, uint64_t count);
 
 /* Whether something was left out that no reader knows of yet; tells them. A process that has fallen
  * silent tells nothing by itself: to be called a moment later. */

@@ -32,6 +32,7 @@ struct listening {
 };
 
 struct sn_event_topics {
+    struct sn_mailbox_task reconciling; /* that readers have come or gone */
     struct listening *first;
     size_t count;
 };
@@ -199,9 +200,7 @@ static void reconcile(void *user)
 {
     struct sn_daemon *daemon = user;
     char(*names)[SN_TOPIC_NAME_SIZE] = calloc((size_t)2 * TAPS_MAX, sizeof(*names));
-    if (!daemon->event_topics)
-        daemon->event_topics = calloc(1, sizeof(*daemon->event_topics));
-    if (names && daemon->event_topics) {
+    if (names) {
         size_t count = sn_topics_wanted(daemon->topics, LOGS, names, TAPS_MAX);
         count += sn_topics_wanted(daemon->topics, EVENTS, names + count, TAPS_MAX);
         close_others(daemon->event_topics, names, count);
@@ -218,7 +217,7 @@ static void wanted(void *user, bool is_wanted)
     (void)is_wanted;
     struct sn_daemon *daemon = user;
     if (daemon->roads)
-        sn_roads_post_sure(daemon->roads, reconcile, daemon);
+        (void)sn_roads_nudge(daemon->roads, &daemon->event_topics->reconciling, reconcile, daemon);
 }
 
 /* In the HTTP thread. */
@@ -270,6 +269,15 @@ struct sn_topic *sn_event_topics_open_events(struct sn_daemon *daemon, const cha
         rc = read_providers(name, set, err);
     sonde_provider_set_free(set);
     return rc == SONDE_OK ? open_topic(daemon, name, SN_SCOPE_CONTROL, err) : NULL;
+}
+
+int sn_event_topics_new(struct sn_event_topics **ret_topics, struct sonde_error *err)
+{
+    struct sn_event_topics *topics = calloc(1, sizeof(*topics));
+    if (!topics)
+        return sn_fail(err, SONDE_E_NOMEM, 0, "no memory for topics");
+    *ret_topics = topics;
+    return SONDE_OK;
 }
 
 void sn_event_topics_free(struct sn_event_topics *topics)

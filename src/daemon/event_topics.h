@@ -15,6 +15,9 @@ struct sn_topic *sn_event_topics_open_logs(struct sn_daemon *daemon, const char 
 struct sn_topic *sn_event_topics_open_events(struct sn_daemon *daemon, const char *name,
                                              struct sonde_error *err);
 
+/* In the roads thread, or before it. */
+int sn_event_topics_new(struct sn_event_topics **ret_topics, struct sonde_error *err);
+
 /* All of them end. */
 void sn_event_topics_free(struct sn_event_topics *topics); /* NULL is fine */
 

@@ -6,6 +6,7 @@
 
 #include "base/clock.h"
 #include "base/err.h"
+#include "base/own.h"
 #include "base/table.h"
 #include "daemon/daemon.h"
 #include "daemon/roads.h"
@@ -498,9 +499,16 @@ int sn_exception_history_new(struct sn_daemon *daemon, unsigned keep,
     return SONDE_OK;
 }
 
+/* Memory for the first look is had before anybody is told that there is one. */
+struct beginning {
+    struct sn_mailbox_task task;
+    struct sn_daemon *daemon;
+};
+
 static void begin(void *user)
 {
-    struct sn_daemon *daemon = user;
+    SN_AUTO(sn_free) struct beginning *beginning = user;
+    struct sn_daemon *daemon = beginning->daemon;
     /* Without memory for them there are none, which is what whoever asks is told. */
     (void)sn_exception_history_new(daemon, 0, &daemon->exceptions, NULL);
 }
@@ -509,8 +517,11 @@ int sn_exception_history_start(struct sn_daemon *daemon, struct sonde_error *err
 {
     if (sn_router_is_disabled(daemon, "exceptions"))
         return SONDE_OK;
-    if (!sn_roads_post(daemon->roads, begin, daemon))
-        return sn_fail(err, SONDE_E_LIMIT, 0, "the roads cannot take anything more");
+    struct beginning *beginning = calloc(1, sizeof(*beginning));
+    if (!beginning)
+        return sn_fail(err, SONDE_E_NOMEM, 0, "no memory for exceptions");
+    beginning->daemon = daemon;
+    sn_roads_post(daemon->roads, &beginning->task, begin, beginning);
     return SONDE_OK;
 }
 

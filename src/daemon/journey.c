@@ -67,7 +67,7 @@ void sn_journey_free(struct sn_journey *journey)
 static void free_if_over(struct sn_journey *journey)
 {
     bool is_let_go = journey->is_replied || atomic_load(&journey->is_left);
-    if (journey->is_answered && is_let_go && !journey->letter_count)
+    if (journey->is_answered && is_let_go && !journey->has_news)
         sn_journey_free(journey);
 }
 
@@ -128,45 +128,48 @@ static void send_back(struct sn_journey *journey)
     if (atomic_load(&journey->seat) == SN_SEAT_HTTP)
         arrive(journey);
     else if (journey->call.daemon->http) /* otherwise nobody is there any more to be answered */
-        (void)sn_http_server_post(journey->call.daemon->http, arrive, journey);
+        sn_http_server_post(journey->call.daemon->http, &journey->way, arrive, journey);
 }
 
 /* --- in a seat --- */
 
-static bool post(struct sn_journey *journey, enum sn_seat seat, sn_task_fn *run)
+static void run_in_seat(void *user);
+
+/* A new one may be refused. False: too much waits in that seat, or nobody sits there. */
+static bool enter(struct sn_journey *journey, enum sn_seat seat)
 {
     struct sn_daemon *daemon = journey->call.daemon;
+    struct sn_mailbox_task *way = &journey->way;
     switch (seat) {
-    case SN_SEAT_HTTP: return sn_http_server_post(daemon->http, run, journey);
-    case SN_SEAT_ROADS: return daemon->roads && sn_roads_post(daemon->roads, run, journey);
-    case SN_SEAT_STORE: return daemon->store && sn_store_desk_post(daemon->store, run, journey);
-    case SN_SEAT_WORKER: return sn_workers_post(daemon->workers, run, journey);
+    case SN_SEAT_HTTP: sn_http_server_post(daemon->http, way, run_in_seat, journey); return true;
+    case SN_SEAT_ROADS:
+        return daemon->roads && sn_roads_offer(daemon->roads, way, run_in_seat, journey);
+    case SN_SEAT_STORE: return sn_store_desk_offer(daemon->store, way, run_in_seat, journey);
+    case SN_SEAT_WORKER: return sn_workers_offer(daemon->workers, way, run_in_seat, journey);
     }
     return false;
 }
 
 /* One that was let in is not refused half-way: who waits for it there is bounded by those who may
  * ask at all. Workers are few, and can be too few. */
-static bool post_on(struct sn_journey *journey, enum sn_seat seat, sn_task_fn *run)
+static bool go_on(struct sn_journey *journey, enum sn_seat seat)
 {
     struct sn_daemon *daemon = journey->call.daemon;
     if (seat == SN_SEAT_ROADS && daemon->roads)
-        sn_roads_post_sure(daemon->roads, run, journey);
+        sn_roads_post(daemon->roads, &journey->way, run_in_seat, journey);
     else if (seat == SN_SEAT_STORE && daemon->store)
-        sn_store_desk_post_sure(daemon->store, run, journey);
+        sn_store_desk_post(daemon->store, &journey->way, run_in_seat, journey);
     else
-        return post(journey, seat, run);
+        return enter(journey, seat);
     return true;
 }
-
-static void run_in_seat(void *user);
 
 /* From wherever it was. */
 static void go(struct sn_journey *journey, bool is_first)
 {
     struct sn_rest_call *call = &journey->call;
     enum sn_seat seat = (enum sn_seat)atomic_load(&journey->seat);
-    if (is_first ? post(journey, seat, run_in_seat) : post_on(journey, seat, run_in_seat))
+    if (is_first ? enter(journey, seat) : go_on(journey, seat))
         return;
     if (seat == SN_SEAT_STORE && !call->daemon->store) {
         sn_rest_problem(call, 404, "nothing is kept: this controller runs without a store");
@@ -226,7 +229,7 @@ void sn_rest_move(struct sn_rest_call *call, enum sn_seat seat,
 static void news_are_back(void *user)
 {
     struct sn_journey *journey = user;
-    journey->letter_count--;
+    journey->has_news = false;
     free_if_over(journey);
 }
 
@@ -245,14 +248,26 @@ static void tell_in_roads(void *user)
 {
     struct sn_journey *journey = user;
     tell(journey, SN_SEAT_ROADS);
-    (void)sn_http_server_post(journey->call.daemon->http, news_are_back, journey);
+    sn_http_server_post(journey->call.daemon->http, &journey->news, news_are_back, journey);
 }
 
 static void tell_in_store(void *user)
 {
     struct sn_journey *journey = user;
     tell(journey, SN_SEAT_STORE);
-    (void)sn_http_server_post(journey->call.daemon->http, news_are_back, journey);
+    sn_http_server_post(journey->call.daemon->http, &journey->news, news_are_back, journey);
+}
+
+static void send_news(struct sn_journey *journey, enum sn_seat seat)
+{
+    struct sn_daemon *daemon = journey->call.daemon;
+    journey->has_news = true;
+    if (seat == SN_SEAT_ROADS && daemon->roads)
+        sn_roads_post(daemon->roads, &journey->news, tell_in_roads, journey);
+    else if (seat == SN_SEAT_STORE && daemon->store)
+        sn_store_desk_post(daemon->store, &journey->news, tell_in_store, journey);
+    else
+        journey->has_news = false;
 }
 
 static void left(void *user)
@@ -266,9 +281,8 @@ static void left(void *user)
     enum sn_seat seat = (enum sn_seat)atomic_load(&journey->seat);
     if (seat == SN_SEAT_HTTP)
         tell(journey, seat);
-    else if (seat != SN_SEAT_WORKER &&
-             post_on(journey, seat, seat == SN_SEAT_ROADS ? tell_in_roads : tell_in_store))
-        journey->letter_count++;
+    else if (seat != SN_SEAT_WORKER)
+        send_news(journey, seat);
 }
 
 void sn_journey_start(struct sn_journey *journey, struct sn_http_exchange *exchange)

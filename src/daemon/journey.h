@@ -7,6 +7,7 @@
 #include <stdatomic.h>
 #include <stdbool.h>
 
+#include "base/mailbox.h"
 #include "daemon/rest_call.h"
 
 struct sn_http_exchange;
@@ -22,9 +23,11 @@ struct sn_journey {
     _Atomic bool is_left; /* its client has gone */
     bool is_inside;       /* its handler runs */
     bool is_moving;
-    bool is_answered;      /* the HTTP thread's: its way is over */
-    bool is_replied;       /* the HTTP thread's: its exchange has the answer, and forgets it */
-    unsigned letter_count; /* the HTTP thread's: news for its seat that are not back yet */
+    bool is_answered;           /* the HTTP thread's: its way is over */
+    bool is_replied;            /* the HTTP thread's: its exchange has the answer, and forgets it */
+    bool has_news;              /* the HTTP thread's: `news` is on its way to its seat, or back */
+    struct sn_mailbox_task way; /* to its seat, to the next one, and back: it is in one at a time */
+    struct sn_mailbox_task news; /* that its client has gone: told once, beside its way */
     uint64_t start_ns;
     char *path;  /* owns; values point into it */
     char *query; /* owns; likewise */

@@ -77,6 +77,33 @@ bool sn_operation_has_egress(const struct sn_daemon *daemon, const char *name)
 
 /* --- one of them --- */
 
+/* That nobody reads it any more: said by whoever lets go of its file, in any thread, and as often
+ * as that happens. The operation may be gone when the note comes. */
+struct sn_operation_note {
+    struct sn_mailbox_task task;
+    _Atomic unsigned reference_count; /* the operation, and the mailbox */
+    struct sn_daemon *daemon;
+    char id[37];
+};
+
+static int make_note(struct sn_operation *operation, struct sonde_error *err)
+{
+    struct sn_operation_note *note = calloc(1, sizeof(*note));
+    if (!note)
+        return sn_fail(err, SONDE_E_NOMEM, 0, "no memory for an operation");
+    atomic_init(&note->reference_count, 1);
+    note->daemon = operation->daemon;
+    memcpy(note->id, operation->id, sizeof(note->id));
+    operation->note = note;
+    return SONDE_OK;
+}
+
+static void release_note(struct sn_operation_note *note)
+{
+    if (note && atomic_fetch_sub(&note->reference_count, 1) == 1)
+        free(note);
+}
+
 void sn_operation_free(struct sn_operation *operation)
 {
     if (operation->kind->free)
@@ -84,6 +111,7 @@ void sn_operation_free(struct sn_operation *operation)
     if (operation->artefact)
         sn_artefact_on_alone(operation->artefact, NULL, NULL);
     sn_artefact_release(operation->artefact);
+    release_note(operation->note);
     json_decref(operation->settings);
     free(operation->summary);
     free(operation);
@@ -222,6 +250,8 @@ static int make(struct sn_daemon *daemon, const struct sn_operation_request *req
     name_file(operation, request);
     int rc = sn_spool_id(operation->id, err);
     if (rc == SONDE_OK)
+        rc = make_note(operation, err);
+    if (rc == SONDE_OK)
         rc = make_artefact(operation,
                            request->extension ? request->extension : request->kind->extension, err);
     if (rc != SONDE_OK)
@@ -300,32 +330,26 @@ static void told(struct sn_operation *operation)
         sn_recordings_changed(operation);
 }
 
-struct note {
-    struct sn_daemon *daemon;
-    char id[37];
-};
-
 /* In the roads thread: nobody reads it any more. */
 static void reader_left(void *user)
 {
-    SN_AUTO(sn_free) struct note *note = user;
+    struct sn_operation_note *note = user;
     struct sn_operation *operation = sn_operation_find(note->daemon, note->id);
     if (operation && sn_operation_is_active(operation))
         sn_operation_cancel(operation);
     else if (operation && operation->artefact)
         sn_artefact_release(SN_TAKE(operation->artefact));
+    release_note(note);
 }
 
 /* In the thread that let go of it. */
 static void on_alone(void *user)
 {
     const struct sn_operation *operation = user;
-    struct note *note = malloc(sizeof(*note));
-    if (!note)
-        return;
-    note->daemon = operation->daemon;
-    memcpy(note->id, operation->id, sizeof(note->id));
-    sn_roads_post_sure(note->daemon->roads, reader_left, note);
+    struct sn_operation_note *note = operation->note;
+    (void)atomic_fetch_add(&note->reference_count, 1);
+    if (!sn_roads_nudge(note->daemon->roads, &note->task, reader_left, note))
+        release_note(note);
 }
 
 int sn_operation_enable(struct sn_operation *operation, struct sonde_error *err)
@@ -509,6 +533,7 @@ static void settle(struct sn_operation *operation, enum sn_operation_state state
 /* --- to its provider --- */
 
 struct saving {
+    struct sn_mailbox_task task; /* to the worker and back */
     struct sn_daemon *daemon;
     char id[37];
     char path[4096];
@@ -540,7 +565,7 @@ static void save(void *user)
         .path = saving->path, .folder = saving->folder, .name = saving->name, .id = saving->id};
     saving->status =
         sn_egress_save(&order, saving->location, sizeof(saving->location), &saving->err);
-    sn_roads_post_sure(saving->daemon->roads, saved, saving);
+    sn_roads_post(saving->daemon->roads, &saving->task, saved, saving);
 }
 
 static bool start_saving(struct sn_operation *operation)
@@ -554,7 +579,7 @@ static bool start_saving(struct sn_operation *operation)
     sn_text_copy(saving->path, sizeof(saving->path), sn_artefact_path(operation->artefact));
     sn_text_copy(saving->name, sizeof(saving->name), operation->file_name);
     operation->is_saving = true;
-    if (!sn_workers_post(operation->daemon->workers, save, saving))
+    if (!sn_workers_offer(operation->daemon->workers, &saving->task, save, saving))
         return false;
     (void)SN_TAKE(saving);
     return true;

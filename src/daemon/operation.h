@@ -10,7 +10,7 @@
 #include <stdint.h>
 
 #include "base/json.h"
-#include "daemon/mailbox.h"
+#include "base/mailbox.h"
 #include "sonde/error.h"
 
 struct sn_artefact;
@@ -52,6 +52,8 @@ struct sn_operation_kind {
 
 #define SN_RECORDINGS_MAX 1000u /* in the table, whatever their state */
 
+struct sn_operation_note;
+
 struct sn_operation {
     const struct sn_operation_kind *kind;
     char id[37]; /* a GUID in small letters */
@@ -66,14 +68,15 @@ struct sn_operation {
     json_t *settings;     /* owns: what was asked for, as the kind understands it */
     uint64_t duration_ns; /* UINT64_MAX: until stopped */
     uint64_t created_utc_ns;
-    uint64_t started_utc_ns;      /* it runs since; 0: not yet */
-    uint64_t ended_utc_ns;        /* 0: not yet */
-    struct sn_artefact *artefact; /* owns a reference */
-    char file_name[160];          /* as people get it: 20261116_064342_4711.nettrace */
-    int status;                   /* how it ended */
-    char message[256];            /* why it failed, or what is to be known of it */
-    char location[512];           /* where its provider put it; "" */
-    const char *content_type;     /* static text: the kind's, or the request's */
+    uint64_t started_utc_ns;        /* it runs since; 0: not yet */
+    uint64_t ended_utc_ns;          /* 0: not yet */
+    struct sn_artefact *artefact;   /* owns a reference */
+    struct sn_operation_note *note; /* owns a reference: that nobody reads it any more */
+    char file_name[160];            /* as people get it: 20261116_064342_4711.nettrace */
+    int status;                     /* how it ended */
+    char message[256];              /* why it failed, or what is to be known of it */
+    char location[512];             /* where its provider put it; "" */
+    const char *content_type;       /* static text: the kind's, or the request's */
     bool is_recording;
     bool is_live;          /* a recording that goes with its lease, file and all */
     char *summary;         /* owns: progress of one of an earlier life, as JSON; NULL */

@@ -11,10 +11,12 @@ struct sn_reading;
 struct sn_topic;
 
 struct sn_operations {
-    struct sn_daemon *daemon;   /* borrows */
-    struct sn_operation *first; /* owns; oldest first */
-    char *spool;                /* owns */
-    int idle_fd;                /* owns: never readable; riders have one */
+    struct sn_mailbox_task telling; /* to the roads: somebody watches recordings */
+    struct sn_mailbox_task loading; /* to the store, at the start */
+    struct sn_daemon *daemon;       /* borrows */
+    struct sn_operation *first;     /* owns; oldest first */
+    char *spool;                    /* owns */
+    int idle_fd;                    /* owns: never readable; riders have one */
     bool is_riding;
     bool is_ending;
     uint64_t end_ns; /* we do not wait longer */

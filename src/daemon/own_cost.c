@@ -35,6 +35,7 @@ struct look {
 };
 
 struct sn_own_cost {
+    struct sn_mailbox_task beginning;
     struct sn_daemon *daemon; /* borrows */
     struct sn_beat *beat;     /* owns; the roads thread's, as is: */
     uint64_t target_events;   /* of the processes that are watched, as they told before */
@@ -110,7 +111,7 @@ int sn_own_cost_start(struct sn_daemon *daemon, struct sonde_error *err)
     cost->daemon = daemon;
     (void)pthread_mutex_init(&cost->lock, NULL);
     daemon->cost = cost;
-    sn_roads_post_sure(daemon->roads, begin, cost);
+    sn_roads_post(daemon->roads, &cost->beginning, begin, cost);
     return SONDE_OK;
 }
 

@@ -30,7 +30,9 @@
 #define NOTE_BYTES    256u
 
 struct run {
-    struct sn_operation *operation; /* borrows; the worker reads what does not change */
+    struct sn_mailbox_task task;      /* to the worker, and back at its end */
+    struct sn_mailbox_task beginning; /* that it runs; is back before its end */
+    struct sn_operation *operation;   /* borrows; the worker reads what does not change */
     struct sonde_record_options options;
     struct sonde_provider_set *set; /* owns */
     uint32_t pids[LIST_MAX];
@@ -299,7 +301,7 @@ static void record(void *user)
     int rc = sonde_recorder_new(&run->options, &recorder, &run->err);
     if (rc >= 0) {
         show_stats(run, recorder);
-        sn_roads_post_sure(daemon->roads, begun, run);
+        sn_roads_post(daemon->roads, &run->beginning, begun, run);
         int before = getpriority(PRIO_PROCESS, 0);
         stay_ahead();
         rc = drive(run, recorder);
@@ -307,7 +309,7 @@ static void record(void *user)
     }
     sonde_recorder_free(recorder);
     run->status = rc < 0 ? rc : SONDE_OK;
-    sn_roads_post_sure(daemon->roads, ended, run);
+    sn_roads_post(daemon->roads, &run->task, ended, run);
 }
 
 /* --- in the roads thread --- */
@@ -332,7 +334,7 @@ static int start(struct sn_operation *operation, struct sonde_error *err)
     run->wake_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
     int rc =
         run->wake_fd < 0 ? sn_fail_errno(err, "cannot make a descriptor") : read_settings(run, err);
-    if (rc == SONDE_OK && !sn_workers_post(operation->daemon->workers, record, run))
+    if (rc == SONDE_OK && !sn_workers_offer(operation->daemon->workers, &run->task, record, run))
         rc = sn_fail(err, SONDE_E_LIMIT, 0, "too much is under way: try again later");
     if (rc != SONDE_OK)
         free_run(run);

@@ -74,6 +74,7 @@ static int fetch(uint32_t pid, const char *path, struct sonde_error *err)
 
 struct fetching {
     struct sn_daemon *daemon;
+    struct sn_mailbox_task task;  /* to the worker and back */
     struct sn_artefact *artefact; /* owns a reference: its file is not gone before */
     uint32_t pid;
     char id[37];
@@ -99,7 +100,7 @@ static void fetch_it(void *user)
     struct fetching *fetching = user;
     struct sonde_error unnamed = {0};
     (void)fetch(fetching->pid, fetching->path, &unnamed);
-    sn_roads_post_sure(fetching->daemon->roads, fetched, fetching);
+    sn_roads_post(fetching->daemon->roads, &fetching->task, fetched, fetching);
 }
 
 void sn_recording_names_want(struct sn_operation *operation)
@@ -117,7 +118,8 @@ void sn_recording_names_want(struct sn_operation *operation)
     sn_text_copy(fetching->id, sizeof(fetching->id), operation->id);
     (void)snprintf(fetching->path, sizeof(fetching->path), "%s.names",
                    sn_artefact_path(operation->artefact));
-    operation->is_naming = sn_workers_post(operation->daemon->workers, fetch_it, fetching);
+    operation->is_naming =
+        sn_workers_offer(operation->daemon->workers, &fetching->task, fetch_it, fetching);
     if (operation->is_naming)
         return;
     sn_artefact_release(fetching->artefact);

@@ -21,6 +21,7 @@
 #define TOOK_MAX_NS (20 * (uint64_t)SN_NS_PER_SECOND)
 
 struct reading {
+    struct sn_mailbox_task task; /* to the worker, then to the store */
     struct sn_daemon *daemon;
     struct sn_artefact *artefact; /* owns a reference */
     char id[37];
@@ -97,7 +98,7 @@ static void read_it(void *user)
     int rc =
         sonde_profile_read(sn_artefact_path(reading->artefact), &options, &reading->profile, &err);
     if (rc < 0 || !read_methods(reading) || !read_nodes(reading) ||
-        !sn_store_desk_post(reading->daemon->store, put, reading))
+        !sn_store_desk_offer(reading->daemon->store, &reading->task, put, reading))
         free_reading(reading);
 }
 
@@ -110,7 +111,7 @@ static void start(const struct sn_operation *operation, int view)
     reading->artefact = sn_artefact_hold(operation->artefact);
     reading->view = view;
     memcpy(reading->id, operation->id, sizeof(reading->id));
-    if (!sn_workers_post(operation->daemon->workers, read_it, reading))
+    if (!sn_workers_offer(operation->daemon->workers, &reading->task, read_it, reading))
         free_reading(reading);
 }
 

@@ -47,6 +47,7 @@ struct sn_reading {
 
 /* In a worker. */
 struct work {
+    struct sn_mailbox_task task; /* to the worker and back */
     struct sn_daemon *daemon;
     struct sn_reading *reading;   /* borrows; busy until this is back */
     struct sn_artefact *artefact; /* owns a reference */
@@ -170,7 +171,7 @@ static void read_it(void *user)
     const struct sn_reading_order order = {
         .of = &work->of, .path = work->path, .names = work->names, .before = work->before};
     work->status = work->of.kind->read(&order, &work->result, &work->err);
-    sn_roads_post_sure(work->daemon->roads, has_read, work);
+    sn_roads_post(work->daemon->roads, &work->task, has_read, work);
 }
 
 /* While it records, a recording of the machine is a journal: its archive's name without .zip. */
@@ -205,7 +206,7 @@ static bool start(struct sn_reading *reading, struct sn_operation *operation)
     work->has_ended = !sn_operation_is_active(operation);
     work->start_ns = sn_clock_monotonic_ns();
     set_paths(work, operation);
-    reading->is_busy = sn_workers_post(operation->daemon->workers, read_it, work);
+    reading->is_busy = sn_workers_offer(operation->daemon->workers, &work->task, read_it, work);
     if (reading->is_busy)
         operations->reading_count++;
     else

@@ -25,6 +25,7 @@
 
 /* One on its way between the threads, with its texts. */
 struct kept {
+    struct sn_mailbox_task task; /* to the store; of the first of a list: back */
     struct kept *next;
     struct sn_daemon *daemon;
     struct sn_store_recording recording;
@@ -137,7 +138,7 @@ void sn_recording_store_put(struct sn_operation *operation)
     };
     struct kept *kept = copy(operation->daemon, &recording);
     if (kept)
-        sn_store_desk_post_sure(operation->daemon->store, put, kept);
+        sn_store_desk_post(operation->daemon->store, &kept->task, put, kept);
 }
 
 void sn_recording_store_delete(const struct sn_operation *operation)
@@ -145,7 +146,7 @@ void sn_recording_store_delete(const struct sn_operation *operation)
     struct sn_store_recording recording = {.id = operation->id};
     struct kept *kept = operation->daemon->store ? copy(operation->daemon, &recording) : NULL;
     if (kept)
-        sn_store_desk_post_sure(operation->daemon->store, take_away, kept);
+        sn_store_desk_post(operation->daemon->store, &kept->task, take_away, kept);
 }
 
 /* --- and back --- */
@@ -256,6 +257,7 @@ static struct sn_operation *remake(struct sn_daemon *daemon, const struct sn_sto
 
 /* A recording of the machine that was cut off left its journal, which can be finished. */
 struct repair {
+    struct sn_mailbox_task task;
     struct sn_artefact *artefact; /* owns a reference */
     char journal[4096];
     char archive[4096];
@@ -286,7 +288,7 @@ static void finish_old(const struct sn_operation *operation)
     memcpy(repair->journal, path, size - strlen(".zip"));
     repair->artefact = sn_artefact_hold(operation->artefact);
     if (stat(repair->journal, &status) == 0 && S_ISDIR(status.st_mode) &&
-        sn_workers_post(operation->daemon->workers, finish_journal, repair))
+        sn_workers_offer(operation->daemon->workers, &repair->task, finish_journal, repair))
         return;
     sn_artefact_release(repair->artefact);
     free(repair);
@@ -350,11 +352,11 @@ static void load(void *user)
     if (store)
         (void)sn_store_recordings(store, &query, take_one, &loading, &err);
     if (loading.first)
-        sn_roads_post_sure(daemon->roads, restore, loading.first);
+        sn_roads_post(daemon->roads, &loading.first->task, restore, loading.first);
 }
 
 void sn_recording_store_load(struct sn_daemon *daemon)
 {
     if (daemon->store)
-        (void)sn_store_desk_post(daemon->store, load, daemon);
+        sn_store_desk_post(daemon->store, &daemon->operations->loading, load, daemon);
 }

@@ -40,7 +40,8 @@ static void topic_wanted(void *user, bool is_wanted)
 {
     struct sn_daemon *daemon = user;
     if (is_wanted)
-        sn_roads_post_sure(daemon->roads, tell_now, daemon->operations);
+        (void)sn_roads_nudge(daemon->roads, &daemon->operations->telling, tell_now,
+                             daemon->operations);
 }
 
 void sn_recordings_open(struct sn_daemon *daemon, struct sn_operations *operations)

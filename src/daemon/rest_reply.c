@@ -31,10 +31,10 @@ size_t sn_rest_reply_common(struct sn_http_header to[SN_REST_REPLY_COMMON])
 
 /* --- a file as it grows --- */
 
-/* Held by its exchange, and by each letter that is on its way to it. */
+/* Held by its exchange, and by its wake while that is under way. */
 struct follower {
     _Atomic unsigned reference_count;
-    _Atomic bool is_wake_posted;
+    struct sn_mailbox_task wake;
     struct sn_http_server *http; /* borrows */
     struct sn_daemon *daemon;    /* borrows */
     uint64_t exchange_id;
@@ -54,7 +54,6 @@ static void release(struct follower *follower)
 static void wake(void *user)
 {
     struct follower *follower = user;
-    atomic_store(&follower->is_wake_posted, false);
     struct sn_http_exchange *exchange =
         sn_http_exchange_find(follower->http, follower->exchange_id);
     if (exchange)
@@ -62,17 +61,13 @@ static void wake(void *user)
     release(follower);
 }
 
-/* From the thread that writes the file: one letter at a time. */
+/* From the thread that writes the file. A wake that is under way will do. */
 static void has_changed(void *user)
 {
     struct follower *follower = user;
-    if (atomic_exchange(&follower->is_wake_posted, true))
-        return;
     (void)atomic_fetch_add(&follower->reference_count, 1);
-    if (sn_http_server_post(follower->http, wake, follower))
-        return;
-    atomic_store(&follower->is_wake_posted, false);
-    release(follower);
+    if (!sn_http_server_nudge(follower->http, &follower->wake, wake, follower))
+        release(follower);
 }
 
 /* The next bytes of the file; as a stream's `read`. */

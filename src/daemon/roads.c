@@ -34,7 +34,7 @@ struct rider {
 struct timer {
     struct timer *next; /* by due_ns */
     uint64_t due_ns;
-    sn_task_fn *run;
+    sn_mailbox_fn *run;
     void *user;
 };
 
@@ -57,14 +57,22 @@ struct sn_roads {
 
 /* --- from any thread --- */
 
-bool sn_roads_post(struct sn_roads *roads, sn_task_fn *run, void *user)
+void sn_roads_post(struct sn_roads *roads, struct sn_mailbox_task *task, sn_mailbox_fn *run,
+                   void *user)
 {
-    return sn_mailbox_post(roads->mailbox, run, user);
+    sn_mailbox_post(roads->mailbox, task, run, user);
 }
 
-void sn_roads_post_sure(struct sn_roads *roads, sn_task_fn *run, void *user)
+bool sn_roads_nudge(struct sn_roads *roads, struct sn_mailbox_task *task, sn_mailbox_fn *run,
+                    void *user)
 {
-    sn_mailbox_post_sure(roads->mailbox, run, user);
+    return sn_mailbox_nudge(roads->mailbox, task, run, user);
+}
+
+bool sn_roads_offer(struct sn_roads *roads, struct sn_mailbox_task *task, sn_mailbox_fn *run,
+                    void *user)
+{
+    return sn_mailbox_offer(roads->mailbox, task, run, user);
 }
 
 size_t sn_roads_waiting_count(struct sn_roads *roads)
@@ -133,7 +141,7 @@ static void close_ranks(struct sn_roads *roads)
     roads->rider_count = kept;
 }
 
-int sn_roads_at(struct sn_roads *roads, uint64_t due_ns, sn_task_fn *run, void *user,
+int sn_roads_at(struct sn_roads *roads, uint64_t due_ns, sn_mailbox_fn *run, void *user,
                 struct sonde_error *err)
 {
     struct timer *timer = roads->timer_count < TIMERS_MAX ? malloc(sizeof(*timer)) : NULL;
@@ -171,7 +179,7 @@ static void run_timers(struct sn_roads *roads)
         struct timer *timer = roads->timers;
         roads->timers = timer->next;
         roads->timer_count--;
-        sn_task_fn *task = timer->run;
+        sn_mailbox_fn *task = timer->run;
         void *of_task = timer->user;
         roads->spare = timer;
         task(of_task);
@@ -256,6 +264,8 @@ int sn_roads_new(struct sn_daemon *daemon, struct sn_roads **ret_roads, struct s
     int rc = sn_mailbox_new(MAILBOX_MAX, &roads->mailbox, err);
     if (rc == SONDE_OK)
         rc = sonde_hub_new(&options, &roads->hub, err);
+    if (rc == SONDE_OK)
+        rc = sn_event_topics_new(&daemon->event_topics, err);
     if (rc == SONDE_OK && !daemon->options->no_counters)
         rc = sn_counters_desk_new(daemon, roads->hub, &roads->desk, err);
     if (rc == SONDE_OK)
@@ -269,17 +279,12 @@ int sn_roads_new(struct sn_daemon *daemon, struct sn_roads **ret_roads, struct s
     return rc;
 }
 
-static void nothing(void *user)
-{
-    (void)user;
-}
-
 void sn_roads_stop(struct sn_roads *roads)
 {
     if (!roads || !roads->has_thread)
         return;
     atomic_store(&roads->is_ending, true);
-    (void)sn_mailbox_post(roads->mailbox, nothing, NULL);
+    sn_mailbox_stir(roads->mailbox);
     (void)pthread_join(roads->thread, NULL);
     roads->has_thread = false;
 }

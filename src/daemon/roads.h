@@ -9,7 +9,7 @@
 #include <stdint.h>
 
 #include "base/buf.h"
-#include "daemon/mailbox.h"
+#include "base/mailbox.h"
 #include "sonde/error.h"
 
 struct sn_counters_desk;
@@ -24,11 +24,14 @@ void sn_roads_stop(struct sn_roads *roads); /* ends the thread; what it owned ma
 void sn_roads_drain(struct sn_roads *roads);
 void sn_roads_free(struct sn_roads *roads); /* NULL is fine */
 
-/* From any thread. False: full. */
-bool sn_roads_post(struct sn_roads *roads, sn_task_fn *run, void *user);
-
-/* The same, never refused: for what ends something that was let in. */
-void sn_roads_post_sure(struct sn_roads *roads, sn_task_fn *run, void *user);
+/* From any thread, by the rules of base/mailbox.h: what goes on with something that was let in;
+ * what may be wanted twice; what is new, and is refused when too much waits. */
+void sn_roads_post(struct sn_roads *roads, struct sn_mailbox_task *task, sn_mailbox_fn *run,
+                   void *user);
+bool sn_roads_nudge(struct sn_roads *roads, struct sn_mailbox_task *task, sn_mailbox_fn *run,
+                    void *user);
+bool sn_roads_offer(struct sn_roads *roads, struct sn_mailbox_task *task, sn_mailbox_fn *run,
+                    void *user);
 
 size_t sn_roads_waiting_count(struct sn_roads *roads); /* tasks; from any thread */
 
@@ -57,7 +60,7 @@ void sn_roads_remove(struct sn_roads *roads, void *user);
 
 /* Calls `run` once, at or after `due_ns` (CLOCK_MONOTONIC), in the roads thread. The first call
  * from within such a task never fails. */
-int sn_roads_at(struct sn_roads *roads, uint64_t due_ns, sn_task_fn *run, void *user,
+int sn_roads_at(struct sn_roads *roads, uint64_t due_ns, sn_mailbox_fn *run, void *user,
                 struct sonde_error *err);
 /* Takes back every such call of this user. Also once the thread has ended. */
 void sn_roads_forget(struct sn_roads *roads, const void *user);

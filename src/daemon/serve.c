@@ -41,12 +41,14 @@
 #define MONITOR_RATE     (5ull * SN_NS_PER_SECOND)
 
 struct farewell {
+    struct sn_mailbox_task task; /* to the roads and back */
     struct sn_daemon *daemon;
     bool is_over; /* the HTTP thread's */
 };
 
 /* What must be known before the first question: see await_store. */
 struct opening {
+    struct sn_mailbox_task task; /* to the store */
     sem_t is_told;
     bool has_sem;
 };
@@ -207,8 +209,7 @@ static void await_store(struct serving *serving)
     opening->has_sem = true;
     (void)clock_gettime(CLOCK_REALTIME, &until);
     until.tv_sec += STORE_PATIENCE_S;
-    if (!sn_store_desk_post(serving->daemon.store, has_told, opening))
-        return;
+    sn_store_desk_post(serving->daemon.store, &opening->task, has_told, opening);
     while (sem_timedwait(&opening->is_told, &until) != 0 && errno == EINTR) {
     }
 }
@@ -254,7 +255,7 @@ static void has_ended(void *user)
 static void tell_ended(void *user)
 {
     struct farewell *farewell = user;
-    (void)sn_http_server_post(farewell->daemon->http, has_ended, &farewell->is_over);
+    sn_http_server_post(farewell->daemon->http, &farewell->task, has_ended, &farewell->is_over);
 }
 
 static void end_operations(void *user)
@@ -274,7 +275,7 @@ static void say_farewell(struct serving *serving)
     sn_router_close(daemon->router);
     if (!daemon->roads || !daemon->operations)
         return;
-    sn_roads_post_sure(daemon->roads, end_operations, farewell);
+    sn_roads_post(daemon->roads, &farewell->task, end_operations, farewell);
     while ((!farewell->is_over || daemon->file_reader_count) &&
            sn_clock_monotonic_ns() < deadline_ns) {
         struct pollfd polled = {.fd = sn_http_server_fd(daemon->http), .events = POLLIN};

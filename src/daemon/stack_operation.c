@@ -23,6 +23,7 @@ struct work {
     struct sn_artefact *artefact; /* owns a reference */
     uint32_t pid;
     char format[32];
+    struct sn_mailbox_task task; /* to the worker and back */
     atomic_bool is_cancelled;
     int status;
     struct sonde_error err;
@@ -69,7 +70,7 @@ static void run(void *user)
     else if (work->status == SONDE_OK)
         work->status = sn_artefact_append(work->artefact, whole.text, whole.size, &work->err);
     sn_buf_done(&text);
-    sn_roads_post_sure(work->roads, finish, work);
+    sn_roads_post(work->roads, &work->task, finish, work);
 }
 
 /* --- in the roads thread --- */
@@ -86,7 +87,7 @@ static int start(struct sn_operation *operation, struct sonde_error *err)
     work->artefact = sn_artefact_hold(operation->artefact);
     work->pid = operation->pid;
     (void)snprintf(work->format, sizeof(work->format), "%s", format ? format : "text");
-    if (!sn_workers_post(operation->daemon->workers, run, work)) {
+    if (!sn_workers_offer(operation->daemon->workers, &work->task, run, work)) {
         free_job(work);
         return sn_fail(err, SONDE_E_LIMIT, 0, "too much is under way already");
     }

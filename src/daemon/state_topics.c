@@ -18,14 +18,15 @@
 #define MESSAGE_MAX (16u << 20)
 
 struct sn_state_topics {
-    struct sn_daemon *daemon;     /* borrows */
-    struct sn_topic *processes;   /* owns */
-    struct sn_topic *health;      /* owns */
-    uint64_t due_ns;              /* the HTTP thread's */
-    uint64_t health_hash;         /* the HTTP thread's: of what was told last */
-    uint64_t process_hash;        /* the worker's that looks: likewise */
-    _Atomic bool is_looking;      /* a worker does */
-    _Atomic bool is_first_wanted; /* somebody has come: told in any case */
+    struct sn_mailbox_task looking; /* free when is_looking is false */
+    struct sn_daemon *daemon;       /* borrows */
+    struct sn_topic *processes;     /* owns */
+    struct sn_topic *health;        /* owns */
+    uint64_t due_ns;                /* the HTTP thread's */
+    uint64_t health_hash;           /* the HTTP thread's: of what was told last */
+    uint64_t process_hash;          /* the worker's that looks: likewise */
+    _Atomic bool is_looking;        /* a worker does */
+    _Atomic bool is_first_wanted;   /* somebody has come: told in any case */
 };
 
 /* --- processes --- */
@@ -64,7 +65,7 @@ static void look(void *user)
 static void look_soon(struct sn_state_topics *topics)
 {
     if (!atomic_exchange(&topics->is_looking, true) &&
-        !sn_workers_post(topics->daemon->workers, look, topics))
+        !sn_workers_offer(topics->daemon->workers, &topics->looking, look, topics))
         atomic_store(&topics->is_looking, false);
 }
 

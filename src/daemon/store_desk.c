@@ -189,11 +189,6 @@ static void *run(void *user)
     return NULL;
 }
 
-static void wake(void *user)
-{
-    (void)user; /* that it was run is all */
-}
-
 void sn_store_desk_point(struct sn_store_desk *desk, const struct sonde_process *process,
                          const struct sonde_point *point)
 {
@@ -205,7 +200,7 @@ void sn_store_desk_point(struct sn_store_desk *desk, const struct sonde_process 
     desk->dropped_count += !is_taken;
     (void)pthread_mutex_unlock(&desk->lock);
     if (is_first && is_taken)
-        (void)sn_mailbox_post(desk->mailbox, wake, desk); /* a full one wakes it too */
+        sn_mailbox_stir(desk->mailbox);
 }
 
 /* --- from outside --- */
@@ -266,7 +261,7 @@ void sn_store_desk_free(struct sn_store_desk *desk)
         return;
     desk->is_ending = true;
     if (desk->has_thread) {
-        (void)sn_mailbox_post(desk->mailbox, wake, desk); /* a full one wakes it too */
+        sn_mailbox_stir(desk->mailbox);
         (void)pthread_join(desk->thread, NULL);
     }
     sn_store_close(desk->store);
@@ -278,14 +273,16 @@ void sn_store_desk_free(struct sn_store_desk *desk)
     free(desk);
 }
 
-bool sn_store_desk_post(struct sn_store_desk *desk, sn_task_fn *task, void *user)
+void sn_store_desk_post(struct sn_store_desk *desk, struct sn_mailbox_task *task,
+                        sn_mailbox_fn *handle, void *user)
 {
-    return desk && sn_mailbox_post(desk->mailbox, task, user);
+    sn_mailbox_post(desk->mailbox, task, handle, user);
 }
 
-void sn_store_desk_post_sure(struct sn_store_desk *desk, sn_task_fn *task, void *user)
+bool sn_store_desk_offer(struct sn_store_desk *desk, struct sn_mailbox_task *task,
+                         sn_mailbox_fn *handle, void *user)
 {
-    sn_mailbox_post_sure(desk->mailbox, task, user);
+    return desk && sn_mailbox_offer(desk->mailbox, task, handle, user);
 }
 
 bool sn_store_desk_is_full(struct sn_store_desk *desk)

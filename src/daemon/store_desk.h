@@ -7,7 +7,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "daemon/mailbox.h"
+#include "base/mailbox.h"
 #include "sink/store/store.h"
 #include "sonde/error.h"
 
@@ -18,12 +18,13 @@ int sn_store_desk_new(struct sn_daemon *daemon, struct sn_store_desk **ret_desk,
                       struct sonde_error *err);
 void sn_store_desk_free(struct sn_store_desk *desk);
 
-/* From any thread. False: full. */
-bool sn_store_desk_post(struct sn_store_desk *desk, sn_task_fn *run, void *user);
-
-/* The same, never refused: for changes of what was let in, and who waits for them. */
-void sn_store_desk_post_sure(struct sn_store_desk *desk, sn_task_fn *task, void *user);
-bool sn_store_desk_is_full(struct sn_store_desk *desk); /* a post would be refused now */
+/* From any thread, by the rules of base/mailbox.h: changes of what was let in, and who waits for
+ * them; what is new, and is refused when too much waits or nothing is kept. */
+void sn_store_desk_post(struct sn_store_desk *desk, struct sn_mailbox_task *task,
+                        sn_mailbox_fn *run, void *user);
+bool sn_store_desk_offer(struct sn_store_desk *desk, struct sn_mailbox_task *task,
+                         sn_mailbox_fn *run, void *user);
+bool sn_store_desk_is_full(struct sn_store_desk *desk); /* an offer would be refused now */
 
 /* Asked in its thread; but where its files are (sn_store_files) may be asked from any. */
 struct sn_store *sn_store_desk_store(struct sn_store_desk *desk);

@@ -71,7 +71,6 @@ static struct sn_topic_message *frame(const char *name, uint64_t number, const s
 static void wake(void *user)
 {
     struct sn_topics *topics = user;
-    atomic_store(&topics->is_wake_posted, false);
     sn_topic_stream_wake_all(topics, false);
 }
 
@@ -96,9 +95,8 @@ static bool is_sound(const struct sn_buf *message)
 
 static void wake_readers(struct sn_topics *topics)
 {
-    if (topics->daemon->http && !atomic_exchange(&topics->is_wake_posted, true) &&
-        !sn_http_server_post(topics->daemon->http, wake, topics))
-        atomic_store(&topics->is_wake_posted, false);
+    if (topics->daemon->http)
+        (void)sn_http_server_nudge(topics->daemon->http, &topics->wake, wake, topics);
 }
 
 void sn_topic_publish(struct sn_topic *topic, struct sn_buf *message)

@@ -5,6 +5,7 @@
 #include <pthread.h>
 #include <stdatomic.h>
 
+#include "base/mailbox.h"
 #include "daemon/topic.h"
 
 struct sn_topic_stream;
@@ -22,7 +23,7 @@ struct sn_topics {
     pthread_mutex_t lock;     /* of `first` and what is in each topic */
     struct sn_topic *first;
     size_t count;
-    _Atomic bool is_wake_posted;
+    struct sn_mailbox_task wake;
     struct sn_topic_stream *streams; /* the HTTP thread's, as is all below */
     unsigned stream_count;
     uint64_t lost_count;

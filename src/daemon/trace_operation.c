@@ -28,6 +28,7 @@ enum phase {
 };
 
 struct tracing {
+    struct sn_mailbox_task task;    /* to the worker and back */
     struct sn_operation *operation; /* borrows */
     struct sn_trace_settings settings;
     enum phase phase;
@@ -164,7 +165,7 @@ static void open_it(void *user)
         rc = sonde_tracer_add(tracing->tracer, tracing->operation->pid, &tracing->settings.options,
                               &tracing->err);
     tracing->status = rc < 0 ? rc : SONDE_OK;
-    sn_roads_post_sure(tracing->operation->daemon->roads, opened, tracing);
+    sn_roads_post(tracing->operation->daemon->roads, &tracing->task, opened, tracing);
 }
 
 static bool may_open(struct sn_daemon *daemon, const struct sn_operation *wanted)
@@ -186,7 +187,7 @@ static void open_next(struct sn_daemon *daemon)
             !sn_operation_is_active(one) || !may_open(daemon, one))
             continue;
         of(one)->phase = PHASE_OPENING;
-        if (sn_workers_post(daemon->workers, open_it, of(one)))
+        if (sn_workers_offer(daemon->workers, &of(one)->task, open_it, of(one)))
             continue;
         of(one)->phase = PHASE_OVER;
         sn_operation_ended(one, SONDE_E_LIMIT, "too much is under way: try again later");
@@ -219,7 +220,7 @@ static int start(struct sn_operation *operation, struct sonde_error *err)
     if (!may_open(operation->daemon, operation))
         return SONDE_OK; /* open_next has it in its turn */
     tracing->phase = PHASE_OPENING;
-    if (sn_workers_post(operation->daemon->workers, open_it, tracing))
+    if (sn_workers_offer(operation->daemon->workers, &tracing->task, open_it, tracing))
         return SONDE_OK;
     operation->kind->free(operation);
     return sn_fail(err, SONDE_E_LIMIT, 0, "too much is being opened: try again later");

@@ -139,10 +139,8 @@ static void has_written(void *user)
 static void write_in_worker(void *user)
 {
     struct sn_upload *upload = user;
-    const struct timespec pause = {.tv_nsec = 10L * SN_NS_PER_MS};
     write_piece(upload);
-    while (!sn_http_server_post(upload->daemon->http, has_written, upload))
-        (void)nanosleep(&pause, NULL); /* without, its sender would wait for ever */
+    sn_http_server_post(upload->daemon->http, &upload->writer, has_written, upload);
 }
 
 static void start_writing(struct sn_upload *upload)
@@ -152,7 +150,7 @@ static void start_writing(struct sn_upload *upload)
     upload->filling = piece;
     atomic_fetch_add(&upload->reference_count, 1);
     upload->is_writing = true;
-    if (sn_workers_post(upload->daemon->workers, write_in_worker, upload))
+    if (sn_workers_offer(upload->daemon->workers, &upload->writer, write_in_worker, upload))
         return;
     upload->is_writing = false;
     sn_rest_header(upload->call, "Retry-After", "5");

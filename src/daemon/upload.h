@@ -12,6 +12,7 @@
 #include <stdint.h>
 
 #include "base/buf.h"
+#include "base/mailbox.h"
 #include "sonde/error.h"
 
 struct sn_daemon;
@@ -36,6 +37,7 @@ struct sn_upload_facts {
 };
 
 struct sn_upload {
+    struct sn_mailbox_task writer;    /* to the worker and back, while is_writing */
     _Atomic unsigned reference_count; /* its call, and who writes */
     struct sn_daemon *daemon;         /* borrows */
     struct sn_rest_call *call;        /* borrows; NULL: it is over. HTTP thread's, as the next */

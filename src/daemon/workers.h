@@ -6,7 +6,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#include "daemon/mailbox.h"
+#include "base/mailbox.h"
 #include "sonde/error.h"
 
 struct sn_workers;
@@ -16,8 +16,9 @@ int sn_workers_new(unsigned thread_max, size_t waiting_max, struct sn_workers **
 void sn_workers_stop(struct sn_workers *workers); /* does what waits; takes nothing more */
 void sn_workers_free(struct sn_workers *workers);
 
-/* From any thread. False: as many wait as may. */
-bool sn_workers_post(struct sn_workers *workers, sn_task_fn *run, void *user);
+/* From any thread, by the rules of base/mailbox.h. False: as many wait as may, or it ends. */
+bool sn_workers_offer(struct sn_workers *workers, struct sn_mailbox_task *task, sn_mailbox_fn *run,
+                      void *user);
 
 size_t sn_workers_waiting_count(struct sn_workers *workers); /* from any thread */
 

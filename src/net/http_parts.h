@@ -3,7 +3,6 @@
 #define SN_HTTP_PARTS_H
 
 #include <microhttpd.h>
-#include <pthread.h>
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stddef.h>
@@ -78,12 +77,6 @@ struct sn_http_link {
     bool is_cut;          /* we closed it: libmicrohttpd will see */
 };
 
-struct sn_http_post {
-    struct sn_http_post *next;
-    void (*run)(void *user);
-    void *user;
-};
-
 struct sn_http_server {
     struct sn_http_limits limits;
     sn_http_handler_fn *handle;
@@ -97,12 +90,9 @@ struct sn_http_server {
     unsigned linger_count;
     uint64_t last_id;
     uint64_t sweep_ns; /* when the next deadline may have passed */
-    int poll_fd;       /* owns: an epoll of all places, of clients we wait for, and of post_fd */
-    int post_fd;       /* owns: an eventfd */
-    bool is_stirred;   /* a turn must follow, and post_fd says so */
-    pthread_mutex_t post_lock; /* of the two below */
-    struct sn_http_post *first_post;
-    struct sn_http_post **post_end;
+    int poll_fd; /* owns: an epoll of all places, of clients we wait for, and of the mailbox */
+    struct sn_mailbox *mailbox; /* owns */
+    bool is_stirred;            /* a turn must follow, and the mailbox says so */
 };
 
 /* A request and its answer. */

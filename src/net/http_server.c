@@ -6,7 +6,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
-#include <sys/eventfd.h>
 #include <unistd.h>
 
 #include "base/clock.h"
@@ -60,14 +59,14 @@ int sn_http_server_new(const struct sn_http_limits *limits, sn_http_handler_fn *
     server->user = user;
     server->exchanges = sn_table_with_limit(2 * (size_t)server->limits.connection_max + 1024);
     server->sweep_ns = UINT64_MAX;
-    server->post_end = &server->first_post;
-    (void)pthread_mutex_init(&server->post_lock, NULL);
     server->poll_fd = epoll_create1(EPOLL_CLOEXEC);
-    server->post_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
     struct epoll_event event = {.events = EPOLLIN};
-    if (server->poll_fd < 0 || server->post_fd < 0 ||
-        epoll_ctl(server->poll_fd, EPOLL_CTL_ADD, server->post_fd, &event) != 0) {
-        int rc = sn_fail_errno(err, "cannot make a server");
+    int rc = server->poll_fd < 0 ? sn_fail_errno(err, "cannot make a server")
+                                 : sn_mailbox_new(SIZE_MAX, &server->mailbox, err);
+    if (rc == SONDE_OK &&
+        epoll_ctl(server->poll_fd, EPOLL_CTL_ADD, sn_mailbox_fd(server->mailbox), &event) != 0)
+        rc = sn_fail_errno(err, "cannot make a server");
+    if (rc != SONDE_OK) {
         sn_http_server_free(server);
         return rc;
     }
@@ -180,20 +179,16 @@ int sn_http_server_listen(struct sn_http_server *server, const struct sn_http_pl
 
 /* --- posts --- */
 
-bool sn_http_server_post(struct sn_http_server *server, void (*run)(void *user), void *user)
+void sn_http_server_post(struct sn_http_server *server, struct sn_mailbox_task *task,
+                         sn_mailbox_fn *run, void *user)
 {
-    struct sn_http_post *post = malloc(sizeof(*post));
-    if (!post)
-        return false;
-    *post = (struct sn_http_post){.run = run, .user = user};
-    (void)pthread_mutex_lock(&server->post_lock);
-    bool is_first = !server->first_post;
-    *server->post_end = post;
-    server->post_end = &post->next;
-    (void)pthread_mutex_unlock(&server->post_lock);
-    if (is_first)
-        (void)eventfd_write(server->post_fd, 1);
-    return true;
+    sn_mailbox_post(server->mailbox, task, run, user);
+}
+
+bool sn_http_server_nudge(struct sn_http_server *server, struct sn_mailbox_task *task,
+                          sn_mailbox_fn *run, void *user)
+{
+    return sn_mailbox_nudge(server->mailbox, task, run, user);
 }
 
 void sn_http_server_stir(struct sn_http_server *server)
@@ -201,22 +196,7 @@ void sn_http_server_stir(struct sn_http_server *server)
     if (server->is_stirred)
         return;
     server->is_stirred = true;
-    (void)eventfd_write(server->post_fd, 1);
-}
-
-static void run_posts(struct sn_http_server *server)
-{
-    (void)pthread_mutex_lock(&server->post_lock);
-    struct sn_http_post *post = server->first_post;
-    server->first_post = NULL;
-    server->post_end = &server->first_post;
-    (void)pthread_mutex_unlock(&server->post_lock);
-    while (post) {
-        struct sn_http_post *next = post->next;
-        post->run(post->user);
-        free(post);
-        post = next;
-    }
+    sn_mailbox_stir(server->mailbox);
 }
 
 /* --- turns --- */
@@ -243,8 +223,6 @@ int sn_http_server_wait_ms(const struct sn_http_server *server)
 static void take_events(struct sn_http_server *server)
 {
     struct epoll_event events[EVENTS_A_TURN];
-    eventfd_t count;
-    (void)eventfd_read(server->post_fd, &count);
     int got = epoll_wait(server->poll_fd, events, EVENTS_A_TURN, 0);
     for (int i = 0; i < got; i++) {
         struct sn_http_watch *watch = events[i].data.ptr;
@@ -258,7 +236,7 @@ static void take_events(struct sn_http_server *server)
 int sn_http_server_turn(struct sn_http_server *server, struct sonde_error *err)
 {
     take_events(server);
-    run_posts(server);
+    sn_mailbox_turn(server->mailbox);
     server->is_stirred = false; /* from here on, by what is done below: for the next turn */
     for (struct sn_http_spot *spot = server->spots; spot; spot = spot->next) {
         if (MHD_run(spot->daemon) != MHD_YES)
@@ -286,18 +264,19 @@ void sn_http_server_free(struct sn_http_server *server)
 {
     if (!server)
         return;
-    run_posts(server);
+    if (server->mailbox)
+        sn_mailbox_turn(server->mailbox);
     lose_all(server);
     while (server->spots) {
         struct sn_http_spot *spot = server->spots;
         server->spots = spot->next;
         free_spot(spot);
     }
-    run_posts(server); /* of those who were told of ends */
+    if (server->mailbox)
+        sn_mailbox_turn(server->mailbox); /* of those who were told of ends */
     sn_http_linger_end_all(server);
     sn_close(server->poll_fd);
-    sn_close(server->post_fd);
+    sn_mailbox_free(server->mailbox);
     sn_table_done(&server->exchanges);
-    (void)pthread_mutex_destroy(&server->post_lock);
     free(server);
 }

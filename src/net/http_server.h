@@ -2,10 +2,11 @@
  * requests to one handler, sends answers that are made at once, later, or bit by bit.
  *
  * Driven by its owner's poll loop: wait until its descriptor is readable or its time has passed,
- * then turn. Everything here belongs to that thread but sn_http_server_post. What libmicrohttpd
- * leaves to its users is done here, once: deadlines for heads, bodies and readers, the number of
- * headers, ambiguous lengths, the cap on connections (the longest idle one makes room), bodies that
- * are too large. Who asks for something that cannot be, gets an answer before the handler sees it.
+ * then turn. Everything here belongs to that thread but sn_http_server_post and _nudge. What
+ * libmicrohttpd leaves to its users is done here, once: deadlines for heads, bodies and readers,
+ * the number of headers, ambiguous lengths, the cap on connections (the longest idle one makes
+ * room), bodies that are too large. Who asks for something that cannot be, gets an answer before
+ * the handler sees it.
  */
 #ifndef SN_HTTP_SERVER_H
 #define SN_HTTP_SERVER_H
@@ -16,6 +17,7 @@
 #include <sys/types.h>
 
 #include "base/buf.h"
+#include "base/mailbox.h"
 #include "sonde/error.h"
 
 struct sn_http_server;
@@ -100,9 +102,12 @@ int sn_http_server_fd(const struct sn_http_server *server);
 int sn_http_server_wait_ms(const struct sn_http_server *server); /* -1: for ever */
 int sn_http_server_turn(struct sn_http_server *server, struct sonde_error *err);
 
-/* From any thread: calls `run` in the server's thread, soon, in the order of posting. The one
- * thing that may be called from elsewhere. False: no memory. */
-bool sn_http_server_post(struct sn_http_server *server, void (*run)(void *user), void *user);
+/* From any thread: calls `run` in the server's thread, soon, in the order of posting; the rules are
+ * those of base/mailbox.h. The only things that may be called from elsewhere. */
+void sn_http_server_post(struct sn_http_server *server, struct sn_mailbox_task *task,
+                         sn_mailbox_fn *run, void *user);
+bool sn_http_server_nudge(struct sn_http_server *server, struct sn_mailbox_task *task,
+                          sn_mailbox_fn *run, void *user);
 
 unsigned sn_http_server_connection_count(const struct sn_http_server *server);
 

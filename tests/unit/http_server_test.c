@@ -233,6 +233,7 @@ static void streams_come_bit_by_bit(void **state)
 }
 
 struct post {
+    struct sn_mailbox_task task;
     struct fixture *fixture;
     pthread_t thread; /* that posted it */
     unsigned order;
@@ -255,9 +256,10 @@ static void *post_all(void *user)
 {
     struct post *posts = user;
     for (unsigned i = 0; i < 100; i++) {
-        posts[i] = (struct post){.fixture = posts[0].fixture, .thread = pthread_self(), .order = i};
-        if (!sn_http_server_post(posts[0].fixture->server, run_post, &posts[i]))
-            return posts;
+        posts[i].fixture = posts[0].fixture;
+        posts[i].thread = pthread_self();
+        posts[i].order = i;
+        sn_http_server_post(posts[0].fixture->server, &posts[i].task, run_post, &posts[i]);
     }
     return NULL;
 }

@@ -50,6 +50,7 @@ static const struct sonde_process process = {.pid = 0x7ffffff0,
 
 /* What a question in its thread brought. */
 struct asked {
+    struct sn_mailbox_task task;
     struct sn_store_desk *desk;
     struct bench_answer answer;
     char command_line[256];
@@ -79,7 +80,7 @@ static struct asked ask(struct desk_bench *bench)
 {
     struct asked asked = {.desk = bench->daemon.store};
     uint64_t end_ns = sn_clock_deadline(60ull * SN_NS_PER_SECOND);
-    while (!sn_store_desk_post(bench->daemon.store, answer, &asked)) {
+    while (!sn_store_desk_offer(bench->daemon.store, &asked.task, answer, &asked)) {
         assert_true(sn_clock_monotonic_ns() < end_ns);
         (void)usleep(1000);
     }
@@ -121,7 +122,7 @@ static void a_question_knows_what_was_put_before_it(void **state)
     for (uint64_t second = 0; second < 20; second++) {
         put(bench, second);
         struct asked asked = {.desk = bench->daemon.store};
-        sn_store_desk_post_sure(bench->daemon.store, answer_after_catching_up, &asked);
+        sn_store_desk_post(bench->daemon.store, &asked.task, answer_after_catching_up, &asked);
         while (!asked.is_done)
             (void)usleep(1000);
         assert_int_equal(asked.answer.count, second + 1);
@@ -152,11 +153,13 @@ static void what_finds_no_room_is_dropped_and_counted(void **state)
     struct desk_bench *bench = *state;
     _Atomic bool may_go = false;
     const uint64_t count = 100000;
-    assert_true(sn_store_desk_post(bench->daemon.store, hold, (void *)&may_go));
+    static struct sn_mailbox_task tasks[100001];
+    assert_true(sn_store_desk_offer(bench->daemon.store, &tasks[100000], hold, (void *)&may_go));
     for (uint64_t second = 0; second < count; second++)
         put(bench, second);
     unsigned posted = 0;
-    while (posted < 100000 && sn_store_desk_post(bench->daemon.store, hold, (void *)&may_go))
+    while (posted < 100000 &&
+           sn_store_desk_offer(bench->daemon.store, &tasks[posted], hold, (void *)&may_go))
         posted++;
     assert_true(posted < 100000);
     may_go = true;
@@ -185,7 +188,8 @@ static void without_a_desk_nothing_happens(void **state)
     sn_store_desk_point(NULL, &process, &point);
     sn_store_desk_health(NULL, &health);
     assert_false(health.is_degraded);
-    assert_false(sn_store_desk_post(NULL, answer, NULL));
+    struct sn_mailbox_task task = {0};
+    assert_false(sn_store_desk_offer(NULL, &task, answer, NULL));
     assert_null(sn_store_desk_store(NULL));
     sn_store_desk_free(NULL);
 }
