@@ -51,7 +51,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     static const size_t ceilings[] = {1, 200, 260, 4096, 1u << 20};
     struct sn_daemon daemon = {0};
     struct sn_event_tap *tap = NULL;
-    uint64_t at = 0;
+    struct sn_topic_place place = {0};
     uint64_t lost = 0;
     if (!size)
         return 0;
@@ -65,7 +65,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     if (!topic || sn_event_tap_new(&options, &tap, NULL) != SONDE_OK)
         abort();
     play(tap, data + 1, size - 1);
-    for (struct sn_topic_message *message; (message = sn_topic_take(topic, &at, &lost));) {
+    for (struct sn_topic_message *message; (message = sn_topic_take(topic, &place, &lost));) {
         check_message(message, ceiling);
         sn_topic_message_release(message);
     }

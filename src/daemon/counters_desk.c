@@ -8,11 +8,10 @@
 #include "base/buf.h"
 #include "base/clock.h"
 #include "base/err.h"
-#include "base/json.h"
 #include "base/text.h"
+#include "daemon/counters_message.h"
 #include "daemon/daemon.h"
 #include "daemon/point_shot.h"
-#include "daemon/point_text.h"
 #include "daemon/roads.h"
 #include "daemon/store_desk.h"
 #include "daemon/topic.h"
@@ -22,7 +21,6 @@
 #define FRESH_NS    (200ull * SN_NS_PER_MS)
 #define STALE_NS    (1000ull * SN_NS_PER_MS)
 #define GATHER_NS   (150ull * SN_NS_PER_MS) /* values of one interval come together */
-#define READERS_MAX 256u
 #define MESSAGE_MAX (16u << 20)
 
 struct sn_counters_desk {
@@ -34,6 +32,7 @@ struct sn_counters_desk {
     struct sn_point_shot *shot;      /* owns a reference; NULL: nobody has asked yet */
     struct sn_mailbox_task readers;  /* that they have changed */
     bool has_readers;
+    _Atomic uint64_t left_out_count; /* counters that the last message to all had no room for */
     uint64_t told_ns;
     uint64_t due_ns;              /* 0: nothing is to be told */
     struct sonde_watched watched; /* of the point before, for this turn */
@@ -101,16 +100,14 @@ struct sn_point_shot *sn_counters_desk_shoot(struct sn_counters_desk *desk, stru
 
 /* --- topics --- */
 
+/* Without a shot there is nothing to tell, and that is told: the message is a loss. */
 static void tell_all(struct sn_counters_desk *desk, const struct sn_point_shot *shot)
 {
     struct sn_buf message = sn_buf_with_limit(MESSAGE_MAX);
-    struct sn_json json = sn_json_to(&message);
-    sn_json_object(&json, NULL);
-    sn_json_array(&json, "processes");
-    for (size_t i = 0; i < shot->process_count; i++)
-        sn_point_json_process(&json, &shot->processes[i], &(struct sn_point_filter){0});
-    sn_json_close(&json);
-    sn_json_close(&json);
+    struct sn_counters_left_out left_out = {0};
+    if (shot)
+        sn_counters_message_all(shot, &message, &left_out);
+    atomic_store(&desk->left_out_count, left_out.counters);
     sn_topic_publish(desk->all, &message);
 }
 
@@ -119,31 +116,37 @@ static void tell_one(struct sn_counters_desk *desk, const struct sn_point_shot *
 {
     uint64_t pid;
     struct sn_buf message = sn_buf_with_limit(MESSAGE_MAX);
-    struct sn_json json = sn_json_to(&message);
-    const struct sn_shot_process *process = sn_text_to_u64(name + strlen(PREFIX), UINT32_MAX, &pid)
-                                                ? sn_point_shot_find(shot, (uint32_t)pid)
-                                                : NULL;
-    if (!process)
-        return;
-    sn_point_json_process(&json, process, &(struct sn_point_filter){0});
+    struct sn_counters_left_out left_out;
+    const struct sn_shot_process *process =
+        shot && sn_text_to_u64(name + strlen(PREFIX), UINT32_MAX, &pid)
+            ? sn_point_shot_find(shot, (uint32_t)pid)
+            : NULL;
+    if (shot && !process)
+        return; /* not yet, or no more */
+    if (process)
+        sn_counters_message_one(process, &message, &left_out);
     sn_topics_publish(desk->daemon->topics, name, &message);
 }
 
+/* As many names as there are readers' topics: those who come meanwhile wake us again. */
 static void tell(struct sn_counters_desk *desk)
 {
-    char(*names)[SN_TOPIC_NAME_SIZE] = calloc(READERS_MAX, sizeof(*names));
-    size_t count = names ? sn_topics_wanted(desk->daemon->topics, PREFIX, names, READERS_MAX) : 0;
+    size_t wanted = sn_topics_wanted(desk->daemon->topics, PREFIX, NULL, 0);
     bool is_all_wanted = sn_topic_is_wanted(desk->all);
-    desk->has_readers = count || is_all_wanted;
+    char(*names)[SN_TOPIC_NAME_SIZE] = wanted ? calloc(wanted, sizeof(*names)) : NULL;
+    size_t count = names ? sn_topics_wanted(desk->daemon->topics, PREFIX, names, wanted) : 0;
+    desk->has_readers = wanted || is_all_wanted;
     struct sn_point_shot *shot = desk->has_readers ? sn_counters_desk_shoot(desk, NULL) : NULL;
-    if (shot && is_all_wanted)
+    if (is_all_wanted)
         tell_all(desk, shot);
-    for (size_t i = 0; shot && i < count; i++)
+    else
+        atomic_store(&desk->left_out_count, 0);
+    for (size_t i = 0; i < count && i < wanted; i++)
         tell_one(desk, shot, names[i]);
     sn_point_shot_release(shot);
     free(names);
     desk->told_ns = sn_clock_monotonic_ns();
-    desk->due_ns = 0;
+    desk->due_ns = wanted && !names ? desk->told_ns + GATHER_NS : 0; /* without memory: again */
 }
 
 /* In the roads thread: somebody has come, and gets what there is at once; or gone. */
@@ -182,6 +185,11 @@ void sn_counters_desk_turn(struct sn_counters_desk *desk)
     desk->watched.process = NULL; /* it was borrowed until now */
     if (desk->due_ns && sn_clock_monotonic_ns() >= desk->due_ns)
         tell(desk);
+}
+
+uint64_t sn_counters_desk_left_out(const struct sn_counters_desk *desk)
+{
+    return atomic_load(&desk->left_out_count);
 }
 
 /* --- life --- */

@@ -22,6 +22,9 @@ struct sn_point_shot *sn_counters_desk_fresh(struct sn_counters_desk *desk);
 /* Likewise the last that was made, however old; NULL before the first. */
 struct sn_point_shot *sn_counters_desk_last(struct sn_counters_desk *desk);
 
+/* From any thread: how many counters the last message about all processes had no room for. */
+uint64_t sn_counters_desk_left_out(const struct sn_counters_desk *desk);
+
 /* In the roads thread only, below. */
 struct sonde_counters *sn_counters_desk_counters(struct sn_counters_desk *desk);
 

@@ -195,14 +195,22 @@ static void close_others(struct sn_event_topics *topics, char (*names)[SN_TOPIC_
     }
 }
 
+/* No more of them can be opened anyway. */
+static size_t wanted_names(struct sn_daemon *daemon, const char *prefix,
+                           char (*names)[SN_TOPIC_NAME_SIZE])
+{
+    size_t count = sn_topics_wanted(daemon->topics, prefix, names, TAPS_MAX);
+    return count < TAPS_MAX ? count : TAPS_MAX;
+}
+
 /* In the roads thread. */
 static void reconcile(void *user)
 {
     struct sn_daemon *daemon = user;
     char(*names)[SN_TOPIC_NAME_SIZE] = calloc((size_t)2 * TAPS_MAX, sizeof(*names));
     if (names) {
-        size_t count = sn_topics_wanted(daemon->topics, LOGS, names, TAPS_MAX);
-        count += sn_topics_wanted(daemon->topics, EVENTS, names + count, TAPS_MAX);
+        size_t count = wanted_names(daemon, LOGS, names);
+        count += wanted_names(daemon, EVENTS, names + count);
         close_others(daemon->event_topics, names, count);
         for (size_t i = 0; i < count; i++) {
             if (!is_listening(daemon->event_topics, names[i]))
@@ -223,11 +231,9 @@ static void wanted(void *user, bool is_wanted)
 /* In the HTTP thread. */
 static bool has_room(struct sn_daemon *daemon)
 {
-    SN_AUTO(sn_free)
-    char(*names)[SN_TOPIC_NAME_SIZE] = calloc((size_t)2 * TAPS_MAX, sizeof(*names));
-    return names && sn_topics_wanted(daemon->topics, LOGS, names, TAPS_MAX) +
-                            sn_topics_wanted(daemon->topics, EVENTS, names, TAPS_MAX) <
-                        TAPS_MAX;
+    return sn_topics_wanted(daemon->topics, LOGS, NULL, 0) +
+               sn_topics_wanted(daemon->topics, EVENTS, NULL, 0) <
+           TAPS_MAX;
 }
 
 static struct sn_topic *open_topic(struct sn_daemon *daemon, const char *name, enum sn_scope scope,

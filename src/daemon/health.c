@@ -8,6 +8,7 @@
 #include "base/clock.h"
 #include "base/json.h"
 #include "daemon/audit.h"
+#include "daemon/counters_desk.h"
 #include "daemon/daemon.h"
 #include "daemon/rest_call.h"
 #include "daemon/roads.h"
@@ -15,6 +16,12 @@
 #include "daemon/spool.h"
 #include "daemon/store_desk.h"
 #include "sonde/sonde.h"
+
+static uint64_t counters_left_out(struct sn_daemon *daemon)
+{
+    struct sn_counters_desk *desk = daemon->roads ? sn_roads_counters_desk(daemon->roads) : NULL;
+    return desk ? sn_counters_desk_left_out(desk) : 0;
+}
 
 bool sn_health_write(struct sn_daemon *daemon, struct sn_buf *to)
 {
@@ -25,7 +32,8 @@ bool sn_health_write(struct sn_daemon *daemon, struct sn_buf *to)
     bool is_stuck = daemon->roads && sn_roads_is_stuck(daemon->roads);
     bool is_lossy = daemon->audit && sn_audit_lost(daemon->audit);
     bool is_full = sn_spool_is_full(daemon->options->state_folder);
-    bool is_well = !store.is_degraded && !is_stuck && !is_lossy && !is_full;
+    uint64_t left_out = counters_left_out(daemon);
+    bool is_well = !store.is_degraded && !is_stuck && !is_lossy && !is_full && !left_out;
     sn_json_object(&json, NULL);
     sn_json_text(&json, "status", is_well ? "ok" : "degraded");
     sn_json_array(&json, "reasons");
@@ -46,6 +54,14 @@ bool sn_health_write(struct sn_daemon *daemon, struct sn_buf *to)
         sn_json_text(&json, NULL, "lines of the audit log could not be written");
     if (is_stuck)
         sn_json_text(&json, NULL, "the thread that listens to processes has not moved for seconds");
+    if (left_out) {
+        char text[160];
+        (void)snprintf(text, sizeof(text),
+                       "%llu counters of many processes find no room in the overview: each process "
+                       "shows its own",
+                       (unsigned long long)left_out);
+        sn_json_text(&json, NULL, text);
+    }
     sn_json_close(&json);
     sn_json_close(&json);
     return is_well;

@@ -73,6 +73,9 @@ static void get_metrics(struct sn_rest_call *call)
         sn_topics_stream_count(daemon->topics));
     put(to, "sonde_stream_lost_messages_total", "counter", "Messages that slow readers missed.",
         (double)sn_topics_lost_count(daemon->topics));
+    put(to, "sonde_stream_unmade_messages_total", "counter",
+        "Messages that were too large for their readers.",
+        (double)sn_topics_unmade_count(daemon->topics));
     put_queues(to, daemon);
     put_store(to, daemon->store);
     put(to, "sonde_uptime_seconds", "gauge", "Since the start of the controller.",

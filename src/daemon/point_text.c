@@ -78,7 +78,7 @@ static void put_quantiles(struct sn_json *json, const struct sonde_point *point)
     sn_json_close(json);
 }
 
-static void put_point(struct sn_json *json, const struct sonde_point *point)
+void sn_point_json(struct sn_json *json, const struct sonde_point *point)
 {
     char time[32];
     sn_json_object(json, NULL);
@@ -107,8 +107,7 @@ static void put_point(struct sn_json *json, const struct sonde_point *point)
     sn_json_close(json);
 }
 
-void sn_point_json_process(struct sn_json *json, const struct sn_shot_process *process,
-                           const struct sn_point_filter *filter)
+void sn_point_json_begin(struct sn_json *json, const struct sn_shot_process *process)
 {
     sn_json_object(json, NULL);
     sn_json_u64(json, "pid", process->pid);
@@ -118,12 +117,25 @@ void sn_point_json_process(struct sn_json *json, const struct sn_shot_process *p
     sn_json_real(json, "intervalSeconds", (double)process->interval_ns / SN_NS_PER_SECOND);
     sn_json_text(json, "note", process->note);
     sn_json_array(json, "counters");
+}
+
+void sn_point_json_end(struct sn_json *json, uint64_t left_out_count)
+{
+    sn_json_close(json);
+    if (left_out_count)
+        sn_json_u64(json, "leftOut", left_out_count);
+    sn_json_close(json);
+}
+
+void sn_point_json_process(struct sn_json *json, const struct sn_shot_process *process,
+                           const struct sn_point_filter *filter)
+{
+    sn_point_json_begin(json, process);
     for (size_t i = 0; i < process->point_count; i++) {
         if (is_wanted(&process->points[i], filter))
-            put_point(json, &process->points[i]);
+            sn_point_json(json, &process->points[i]);
     }
-    sn_json_close(json);
-    sn_json_close(json);
+    sn_point_json_end(json, 0);
 }
 
 /* --- CSV --- */

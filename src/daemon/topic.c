@@ -26,6 +26,7 @@ struct sn_topic {
     void *user;
     struct sn_topic_message **ring; /* owns `keep` of them; by number */
     uint64_t next_number;           /* messages so far */
+    uint64_t unmade_count;          /* those that were too large, or had no memory */
     unsigned holder_count;
     _Atomic unsigned reader_count;
 };
@@ -74,23 +75,28 @@ static void wake(void *user)
     sn_topic_stream_wake_all(topics, false);
 }
 
-/* The lock is held. */
-static bool put_message(struct sn_topic *topic, const struct sn_buf *message)
-{
-    struct sn_topic_message *made = frame(topic->name, topic->next_number, message);
-    if (!made)
-        return false;
-    struct sn_topic_message **slot = &topic->ring[topic->next_number % topic->keep];
-    sn_topic_message_release(*slot);
-    *slot = made;
-    topic->next_number++;
-    return atomic_load(&topic->reader_count) > 0;
-}
-
 /* Nothing that would break the stream's lines. */
 static bool is_sound(const struct sn_buf *message)
 {
     return !message->failed && message->size && !memchr(message->bytes, '\n', message->size);
+}
+
+/* The lock is held. Whether somebody reads it. What cannot be made is counted, and that is what its
+ * readers get instead. */
+static bool put_message(struct sn_topic *topic, const struct sn_buf *message)
+{
+    struct sn_topic_message *made =
+        is_sound(message) ? frame(topic->name, topic->next_number, message) : NULL;
+    if (made) {
+        struct sn_topic_message **slot = &topic->ring[topic->next_number % topic->keep];
+        sn_topic_message_release(*slot);
+        *slot = made;
+        topic->next_number++;
+    } else {
+        topic->unmade_count++;
+        (void)atomic_fetch_add(&topic->topics->unmade_count, 1);
+    }
+    return atomic_load(&topic->reader_count) > 0;
 }
 
 static void wake_readers(struct sn_topics *topics)
@@ -102,10 +108,8 @@ static void wake_readers(struct sn_topics *topics)
 void sn_topic_publish(struct sn_topic *topic, struct sn_buf *message)
 {
     struct sn_topics *topics = topic->topics;
-    bool has_readers = false;
     (void)pthread_mutex_lock(&topics->lock);
-    if (is_sound(message))
-        has_readers = put_message(topic, message);
+    bool has_readers = put_message(topic, message);
     (void)pthread_mutex_unlock(&topics->lock);
     sn_buf_done(message);
     if (has_readers)
@@ -119,7 +123,7 @@ void sn_topics_publish(struct sn_topics *topics, const char *name, struct sn_buf
     struct sn_topic *topic = topics->first;
     while (topic && strcmp(topic->name, name) != 0)
         topic = topic->next;
-    if (topic && is_sound(message))
+    if (topic)
         has_readers = put_message(topic, message);
     (void)pthread_mutex_unlock(&topics->lock);
     sn_buf_done(message);
@@ -132,29 +136,34 @@ size_t sn_topics_wanted(struct sn_topics *topics, const char *prefix,
 {
     size_t count = 0;
     (void)pthread_mutex_lock(&topics->lock);
-    for (struct sn_topic *topic = topics->first; topic && count < name_max; topic = topic->next) {
-        if (strncmp(topic->name, prefix, strlen(prefix)) == 0 && sn_topic_is_wanted(topic))
-            (void)snprintf(names[count++], SN_TOPIC_NAME_SIZE, "%s", topic->name);
+    for (struct sn_topic *topic = topics->first; topic; topic = topic->next) {
+        if (strncmp(topic->name, prefix, strlen(prefix)) != 0 || !sn_topic_is_wanted(topic))
+            continue;
+        if (count < name_max)
+            (void)snprintf(names[count], SN_TOPIC_NAME_SIZE, "%s", topic->name);
+        count++;
     }
     (void)pthread_mutex_unlock(&topics->lock);
     return count;
 }
 
-struct sn_topic_message *sn_topic_take(struct sn_topic *topic, uint64_t *at, uint64_t *ret_lost)
+struct sn_topic_message *sn_topic_take(struct sn_topic *topic, struct sn_topic_place *place,
+                                       uint64_t *ret_lost)
 {
     struct sn_topics *topics = topic->topics;
     struct sn_topic_message *message = NULL;
-    *ret_lost = 0;
     (void)pthread_mutex_lock(&topics->lock);
-    if (*at < topic->next_number) {
+    *ret_lost = topic->unmade_count - place->unmade;
+    place->unmade = topic->unmade_count;
+    if (place->at < topic->next_number) {
         uint64_t oldest = topic->next_number > topic->keep ? topic->next_number - topic->keep : 0;
-        if (*at < oldest) {
-            *ret_lost = topic->keep > 1 ? oldest - *at : 0;
-            *at = oldest;
+        if (place->at < oldest) {
+            *ret_lost += topic->keep > 1 ? oldest - place->at : 0;
+            place->at = oldest;
         }
-        message = topic->ring[*at % topic->keep];
+        message = topic->ring[place->at % topic->keep];
         (void)atomic_fetch_add(&message->reference_count, 1);
-        (*at)++;
+        place->at++;
     }
     (void)pthread_mutex_unlock(&topics->lock);
     return message;
@@ -288,7 +297,7 @@ static struct sn_topic *open_for_reader(struct sn_topics *topics, const char *na
 }
 
 struct sn_topic *sn_topic_join(struct sn_topics *topics, const char *name, enum sn_scope scope,
-                               uint64_t *ret_at, struct sonde_error *err)
+                               struct sn_topic_place *ret_place, struct sonde_error *err)
 {
     struct sn_topic *topic = open_for_reader(topics, name, scope, err);
     if (!topic)
@@ -296,9 +305,10 @@ struct sn_topic *sn_topic_join(struct sn_topics *topics, const char *name, enum 
     (void)pthread_mutex_lock(&topics->lock);
     bool is_first = atomic_fetch_add(&topic->reader_count, 1) == 0;
     topic->holder_count--;
-    *ret_at = topic->next_number > topic->keep ? topic->next_number - topic->keep : 0;
+    ret_place->at = topic->next_number > topic->keep ? topic->next_number - topic->keep : 0;
     if (is_first && topic->renews)
-        *ret_at = topic->next_number;
+        ret_place->at = topic->next_number;
+    ret_place->unmade = topic->unmade_count;
     (void)pthread_mutex_unlock(&topics->lock);
     if (is_first && topic->wanted)
         topic->wanted(topic->user, true);
@@ -343,6 +353,11 @@ unsigned sn_topics_stream_count(const struct sn_topics *topics)
 uint64_t sn_topics_lost_count(const struct sn_topics *topics)
 {
     return topics->lost_count;
+}
+
+uint64_t sn_topics_unmade_count(const struct sn_topics *topics)
+{
+    return atomic_load(&topics->unmade_count);
 }
 
 void sn_topics_free(struct sn_topics *topics)

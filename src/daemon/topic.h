@@ -37,6 +37,8 @@ int sn_topics_wait_ms(const struct sn_topics *topics);
 void sn_topics_turn(struct sn_topics *topics);
 unsigned sn_topics_stream_count(const struct sn_topics *topics);
 uint64_t sn_topics_lost_count(const struct sn_topics *topics);
+/* From any thread: messages that were too large or had no memory. Their readers are told. */
+uint64_t sn_topics_unmade_count(const struct sn_topics *topics);
 
 /* Topics that are there when somebody wants one: of names that begin with `prefix`. `open` is
  * called in the HTTP thread with the whole name and opens it with sn_topics_open, or gives NULL and
@@ -54,14 +56,15 @@ struct sn_topic *sn_topics_open(struct sn_topics *topics, const struct sn_topic_
 void sn_topic_close(struct sn_topic *topic);
 bool sn_topic_is_wanted(const struct sn_topic *topic); /* from any thread */
 
-/* Takes the bytes of `message`: JSON on one line. From any thread. */
+/* Takes the bytes of `message`: JSON on one line. From any thread. One that has failed is a loss of
+ * which the topic's readers are told. */
 void sn_topic_publish(struct sn_topic *topic, struct sn_buf *message);
 
 /* The same by its name; nothing happens when nobody has such a topic. */
 void sn_topics_publish(struct sn_topics *topics, const char *name, struct sn_buf *message);
 
-/* Which topics of names that begin with `prefix` somebody reads; how many of them are in `names`.
- * From any thread. */
+/* Which topics of names that begin with `prefix` somebody reads: how many there are; as many as fit
+ * are in `names`. From any thread. */
 #define SN_TOPIC_NAME_SIZE 256u
 size_t sn_topics_wanted(struct sn_topics *topics, const char *prefix,
                         char (*names)[SN_TOPIC_NAME_SIZE], size_t name_max);

@@ -21,7 +21,7 @@
 /* What one reader reads of one topic. */
 struct reading {
     struct sn_topic *topic;
-    uint64_t at;
+    struct sn_topic_place place;
 };
 
 struct sn_topic_stream {
@@ -71,13 +71,13 @@ static bool fetch(struct sn_topic_stream *stream)
     for (size_t i = 0; i < stream->count; i++) {
         stream->turn = (stream->turn + 1) % stream->count;
         struct reading *reading = &stream->readings[stream->turn];
-        stream->message = sn_topic_take(reading->topic, &reading->at, &lost);
+        stream->message = sn_topic_take(reading->topic, &reading->place, &lost);
         stream->offset = 0;
-        if (!stream->message)
-            continue;
         if (lost)
-            note_loss(stream, reading->topic, stream->message->number, lost);
-        return true;
+            note_loss(stream, reading->topic,
+                      stream->message ? stream->message->number : reading->place.at, lost);
+        if (lost || stream->message)
+            return true;
     }
     return false;
 }
@@ -184,7 +184,7 @@ static bool is_off(const struct sn_daemon *daemon, const char *name)
 static bool join(struct sn_rest_call *call, struct sn_topic_stream *stream, const char *name,
                  struct sonde_error *err)
 {
-    uint64_t at;
+    struct sn_topic_place place;
     struct sn_topic *topic = NULL;
     if (!is_plain(name))
         (void)sn_fail(err, SONDE_E_NOT_FOUND, 0,
@@ -192,11 +192,11 @@ static bool join(struct sn_rest_call *call, struct sn_topic_stream *stream, cons
     else if (is_off(call->daemon, name))
         (void)sn_fail(err, SONDE_E_NOT_FOUND, 0, "'%.64s' is switched off", name);
     else
-        topic = sn_topic_join(call->daemon->topics, name, call->who.scope, &at, err);
+        topic = sn_topic_join(call->daemon->topics, name, call->who.scope, &place, err);
     if (topic && has(stream, topic))
         sn_topic_leave(topic);
     else if (topic)
-        stream->readings[stream->count++] = (struct reading){topic, at};
+        stream->readings[stream->count++] = (struct reading){topic, place};
     return topic != NULL;
 }
 

@@ -21,7 +21,7 @@ struct bench {
     struct sn_daemon daemon;
     struct sn_topic *held;
     struct sn_topic *topic;
-    uint64_t at;
+    struct sn_topic_place place;
     struct log_stream stream;
 };
 
@@ -33,7 +33,7 @@ static int begin(void **state)
     assert_int_equal(sn_topics_new(&bench->daemon, &bench->daemon.topics, &err), SONDE_OK);
     bench->held =
         sn_topics_open(bench->daemon.topics, &(struct sn_topic_options){.name = NAME, .keep = 512});
-    bench->topic = sn_topic_join(bench->daemon.topics, NAME, SN_SCOPE_READ, &bench->at, &err);
+    bench->topic = sn_topic_join(bench->daemon.topics, NAME, SN_SCOPE_READ, &bench->place, &err);
     assert_non_null(bench->topic);
     log_stream_begin(&bench->stream);
     *state = bench;
@@ -79,7 +79,7 @@ static void play(struct bench *bench, bool is_log, size_t message_max)
 static char *next_message(struct bench *bench)
 {
     uint64_t lost;
-    struct sn_topic_message *message = sn_topic_take(bench->topic, &bench->at, &lost);
+    struct sn_topic_message *message = sn_topic_take(bench->topic, &bench->place, &lost);
     assert_int_equal(lost, 0);
     if (!message)
         return strdup("");
