@@ -15,6 +15,7 @@
 #include "base/text.h"
 #include "daemon/artefact.h"
 #include "daemon/daemon.h"
+#include "daemon/download_piece.h"
 #include "daemon/operation_kinds.h"
 #include "daemon/operation_table.h"
 #include "daemon/rest_call.h"
@@ -25,7 +26,6 @@
 #include "sonde/profile.h"
 
 #define CONVERTED_MAX 32u /* files in the spool for readers: 429 beyond */
-#define PIECE_BYTES   (256u << 10)
 
 enum way {
     AS_IT_IS,
@@ -65,8 +65,7 @@ struct job {
     struct sn_artefact *from; /* owns a reference */
     struct sn_artefact *to;   /* owns a reference */
     struct sonde_profile *profile;
-    struct sn_buf piece; /* what was not written yet */
-    bool hides_secrets;
+    struct sn_download_pieces pieces;
     char title[160]; /* and the beginning of its file's name */
     char view[24];
     char process[128];
@@ -80,41 +79,11 @@ static void free_job(void *user)
     sn_artefact_release(job->from);
     sn_artefact_release(job->to);
     sonde_profile_free(job->profile);
-    sn_buf_done(&job->piece);
+    sn_download_pieces_done(&job->pieces);
     free(job);
 }
 
 /* --- writing into the spool --- */
-
-static int flush(struct job *job)
-{
-    struct sonde_error err = {0};
-    int rc = job->piece.size ? sn_artefact_append(job->to, job->piece.bytes, job->piece.size, &err)
-                             : SONDE_OK;
-    sn_buf_clear(&job->piece);
-    return rc;
-}
-
-static int write_piece(void *user, const void *bytes, size_t size)
-{
-    struct job *job = user;
-    struct sonde_error err = {0};
-    SN_AUTO(sn_buf_done) struct sn_buf shown = sn_buf_with_limit(16u << 20);
-    if (job->hides_secrets) { /* lines of events; other formats have names and numbers only */
-        (void)sn_redact_text(&shown, bytes, size);
-        bytes = shown.bytes;
-        size = shown.size;
-    }
-    if (job->piece.size + size > PIECE_BYTES) {
-        int rc = flush(job);
-        if (rc != SONDE_OK)
-            return rc;
-    }
-    if (size > PIECE_BYTES)
-        return sn_artefact_append(job->to, bytes, size, &err);
-    sn_buf_append(&job->piece, bytes, size);
-    return SONDE_OK;
-}
 
 static void one_less(void *user)
 {
@@ -139,10 +108,12 @@ static int make_target(struct job *job, struct sonde_error *err)
                        CONVERTED_MAX);
     }
     rc = sn_artefact_new(path, false, &job->to, err);
-    if (rc == SONDE_OK)
+    if (rc == SONDE_OK) {
         sn_artefact_on_gone(job->to, one_less, operations);
-    else
+        sn_download_pieces_begin(&job->pieces, job->to);
+    } else {
         one_less(operations);
+    }
     return rc;
 }
 
@@ -154,13 +125,14 @@ static void write_rest(void *user)
     const char *path = sn_artefact_path(job->from);
     struct sonde_write_options options = {.size = sizeof(options), .title = job->title};
     int rc = job->format->way == BY_NDJSON
-                 ? sonde_convert_ndjson(path, NULL, write_piece, job, &err)
-                 : sonde_profile_write(job->profile, job->format->name, &options, write_piece, job,
-                                       &err);
+                 ? sonde_convert_ndjson(path, NULL, sn_download_pieces_write, &job->pieces, &err)
+                 : sonde_profile_write(job->profile, job->format->name, &options,
+                                       sn_download_pieces_write, &job->pieces, &err);
     if (rc == SONDE_E_TRUNCATED)
         rc = SONDE_OK; /* all that is there was written: so it is told of the recording */
-    int flushed = flush(job);
-    sn_artefact_end(job->to, rc < 0 ? rc : flushed, err.text);
+    int finished = sn_download_pieces_finish(&job->pieces);
+    const char *why = job->pieces.err.status ? job->pieces.err.text : err.text;
+    sn_artefact_end(job->to, rc < 0 ? rc : finished, why);
     free_job(job);
 }
 
@@ -290,7 +262,6 @@ static struct job *new_job(struct sn_rest_call *call, const struct sn_operation 
     }
     job->daemon = call->daemon;
     job->from = sn_artefact_hold(operation->artefact);
-    job->piece = sn_buf_with_limit(PIECE_BYTES);
     copy_title(job, operation);
     sn_text_copy(job->view, sizeof(job->view), sn_rest_text(call, "view"));
     sn_text_copy(job->process, sizeof(job->process), sn_rest_text(call, "process"));
@@ -396,6 +367,6 @@ void sn_download_get(struct sn_rest_call *call)
     if (!job)
         return;
     job->format = format;
-    job->hides_secrets = format->way == BY_NDJSON && call->who.scope < SN_SCOPE_SECRETS;
+    job->pieces.hides_secrets = format->way == BY_NDJSON && call->who.scope < SN_SCOPE_SECRETS;
     sn_rest_move(call, SN_SEAT_WORKER, convert);
 }

@@ -158,3 +158,14 @@ void sn_log_format_write(enum sn_log_format format, const struct sonde_log_messa
         sn_buf_u8(to, RECORD_SEPARATOR);
     write_json(message, to);
 }
+
+void sn_log_format_lost(enum sn_log_format format, uint64_t count, struct sn_buf *to)
+{
+    if (format == SN_LOG_TEXT) {
+        sn_buf_format(to, PADDING "[%" PRIu64 " messages are missing here: too large]\n", count);
+        return;
+    }
+    if (format == SN_LOG_JSON_SEQ)
+        sn_buf_u8(to, RECORD_SEPARATOR);
+    sn_buf_format(to, "{\"lost\":%" PRIu64 "}\n", count);
+}

@@ -2,6 +2,8 @@
 #ifndef SN_LOG_FORMAT_H
 #define SN_LOG_FORMAT_H
 
+#include <stdint.h>
+
 struct sn_buf;
 struct sonde_log_message;
 
@@ -16,5 +18,8 @@ const char *sn_log_format_type(enum sn_log_format format);
 
 void sn_log_format_write(enum sn_log_format format, const struct sonde_log_message *message,
                          struct sn_buf *to);
+
+/* That `count` messages are missing here, as they were too large: {"lost":1}, or words. */
+void sn_log_format_lost(enum sn_log_format format, uint64_t count, struct sn_buf *to);
 
 #endif

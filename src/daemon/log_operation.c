@@ -3,20 +3,17 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/buf.h"
 #include "base/clock.h"
 #include "base/err.h"
-#include "daemon/artefact.h"
 #include "daemon/beat.h"
 #include "daemon/daemon.h"
 #include "daemon/log_format.h"
 #include "daemon/log_scrub.h"
 #include "daemon/roads.h"
+#include "daemon/text_operation.h"
 #include "sonde/hub.h"
 #include "sonde/log.h"
 
-#define TEXT_LIMIT     (4u << 20)
-#define TEXT_FULL      (64u << 10)                    /* is written at once */
 #define TEXT_AGE_NS    ((uint64_t)100 * SN_NS_PER_MS) /* until it is written in any case */
 #define DRAIN_NS       ((uint64_t)1500 * SN_NS_PER_MS) /* a runtime keeps events for up to a second */
 #define LOGS_AT_A_TIME 3u
@@ -27,14 +24,13 @@ struct work {
     struct sonde_log_reader *reader;
     struct sonde_consumer *consumer;
     struct sn_beat *beat;
-    struct sn_buf text; /* not in the file yet */
+    struct sn_text_output output;
     enum sn_log_format format;
     bool shows_secrets;
     struct sn_log_scrub scrub;
-    uint64_t begin_utc_ns;  /* messages from before are of a session that was there already */
-    uint64_t end_utc_ns;    /* 0: not asked to stop yet */
-    uint64_t deadline_ns;   /* until then what was logged before the end may come */
-    struct sonde_error err; /* why it cannot be written */
+    uint64_t begin_utc_ns; /* messages from before are of a session that was there already */
+    uint64_t end_utc_ns;   /* 0: not asked to stop yet */
+    uint64_t deadline_ns;  /* until then what was logged before the end may come */
 };
 
 /* --- the end --- */
@@ -56,28 +52,16 @@ static void free_work(struct sn_operation *operation)
     release(work);
     sonde_log_reader_free(work->reader);
     sonde_log_filter_free(work->filter);
-    sn_buf_done(&work->text);
+    sn_text_output_done(&work->output);
     sn_log_scrub_done(&work->scrub);
     free(work);
-}
-
-static int flush(struct work *work)
-{
-    if (work->err.status == SONDE_OK && work->text.size && !work->text.failed)
-        (void)sn_artefact_append(work->operation->artefact, work->text.bytes, work->text.size,
-                                 &work->err);
-    sn_buf_clear(&work->text);
-    return work->err.status;
 }
 
 static void finish(struct work *work, int status, const char *message)
 {
     struct sn_operation *operation = work->operation;
     release(work);
-    if (flush(work) != SONDE_OK && status == SONDE_OK)
-        sn_operation_ended(operation, work->err.status, work->err.text);
-    else
-        sn_operation_ended(operation, status, message);
+    sn_text_output_end(&work->output, operation, status, message);
 }
 
 /* --- while it runs --- */
@@ -86,7 +70,7 @@ static void beat(void *user)
 {
     struct work *work = user;
     bool is_over = work->end_utc_ns && sn_clock_monotonic_ns() >= work->deadline_ns;
-    if (flush(work) != SONDE_OK || is_over)
+    if (sn_text_output_flush(&work->output) != SONDE_OK || is_over)
         finish(work, SONDE_OK, "");
 }
 
@@ -102,6 +86,12 @@ static bool is_within(struct work *work, const struct sonde_log_message *message
     return message->utc_ns >= work->begin_utc_ns;
 }
 
+static void put_lost(void *user, uint64_t count, struct sn_buf *to)
+{
+    const struct work *work = user;
+    sn_log_format_lost(work->format, count, to);
+}
+
 static int take(void *user, struct sonde_event *event)
 {
     struct work *work = user;
@@ -113,9 +103,8 @@ static int take(void *user, struct sonde_event *event)
     struct sonde_log_message shown = message;
     if (!work->shows_secrets)
         sn_log_scrub_message(&work->scrub, &message, &shown);
-    sn_log_format_write(work->format, &shown, &work->text);
-    if (work->text.size >= TEXT_FULL || work->text.failed)
-        (void)flush(work); /* the next beat tells of a failure */
+    sn_log_format_write(work->format, &shown, &work->output.text);
+    sn_text_output_put(&work->output);
     return SONDE_OK;
 }
 
@@ -184,11 +173,12 @@ static int start(struct sn_operation *operation, struct sonde_error *err)
         return sn_fail(err, SONDE_E_NOMEM, 0, "no memory for logs");
     operation->user = work;
     work->operation = operation;
-    work->text = sn_buf_with_limit(TEXT_LIMIT);
+    work->output.put_lost = put_lost;
+    work->output.user = work;
     work->begin_utc_ns = sn_clock_utc_ns();
     int rc = read_settings(work, operation->settings, err);
     if (rc == SONDE_OK)
-        rc = sn_artefact_append(operation->artefact, "", 0, err); /* nothing is a file, too */
+        rc = sn_text_output_begin(&work->output, operation->artefact, 0, err);
     return rc == SONDE_OK ? listen_to(work, err) : rc;
 }
 

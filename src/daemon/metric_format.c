@@ -82,3 +82,9 @@ void sn_metric_format_write(const struct sonde_point *point, struct sn_buf *to)
     else
         put_record(point, point->tag_text, value_of(point), to);
 }
+
+void sn_metric_format_lost(uint64_t count, struct sn_buf *to)
+{
+    sn_buf_u8(to, RECORD_SEPARATOR);
+    sn_buf_format(to, "{\"lost\":%llu}\n", (unsigned long long)count);
+}

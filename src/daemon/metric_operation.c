@@ -2,18 +2,15 @@
 
 #include <stdlib.h>
 
-#include "base/buf.h"
 #include "base/clock.h"
 #include "base/err.h"
-#include "daemon/artefact.h"
 #include "daemon/beat.h"
 #include "daemon/daemon.h"
 #include "daemon/metric_format.h"
 #include "daemon/roads.h"
+#include "daemon/text_operation.h"
 #include "sonde/counters.h"
 
-#define TEXT_LIMIT        (4u << 20)
-#define TEXT_FULL         (64u << 10) /* is written at once */
 #define BEAT_NS           ((uint64_t)100 * SN_NS_PER_MS)
 #define COUNTERS_MAX      64u
 #define METRICS_AT_A_TIME 3u
@@ -22,8 +19,7 @@ struct work {
     struct sn_operation *operation; /* borrows */
     struct sonde_counters *counters;
     struct sn_beat *beat;
-    struct sn_buf text; /* not in the file yet */
-    struct sonde_error err;
+    struct sn_text_output output;
     bool is_running;
 };
 
@@ -44,37 +40,30 @@ static void free_work(struct sn_operation *operation)
     if (!work)
         return;
     release(work);
-    sn_buf_done(&work->text);
+    sn_text_output_done(&work->output);
     free(work);
-}
-
-static int flush(struct work *work)
-{
-    if (work->err.status == SONDE_OK && work->text.size && !work->text.failed)
-        (void)sn_artefact_append(work->operation->artefact, work->text.bytes, work->text.size,
-                                 &work->err);
-    sn_buf_clear(&work->text);
-    return work->err.status;
 }
 
 static void finish(struct work *work, int status, const char *message)
 {
     struct sn_operation *operation = work->operation;
     release(work);
-    if (flush(work) != SONDE_OK && status == SONDE_OK)
-        sn_operation_ended(operation, work->err.status, work->err.text);
-    else
-        sn_operation_ended(operation, status, message);
+    sn_text_output_end(&work->output, operation, status, message);
 }
 
 /* --- while it runs --- */
 
+static void put_lost(void *user, uint64_t count, struct sn_buf *to)
+{
+    (void)user;
+    sn_metric_format_lost(count, to);
+}
+
 static void take(void *user, const struct sonde_point *point)
 {
     struct work *work = user;
-    sn_metric_format_write(point, &work->text);
-    if (work->text.size >= TEXT_FULL || work->text.failed)
-        (void)flush(work); /* the next beat tells of a failure */
+    sn_metric_format_write(point, &work->output.text);
+    sn_text_output_put(&work->output);
 }
 
 static void end_with(struct work *work, const struct sonde_watched *watched)
@@ -101,7 +90,7 @@ static void beat(void *user)
         work->is_running = true;
         sn_operation_running(work->operation);
     }
-    if (flush(work) != SONDE_OK)
+    if (sn_text_output_flush(&work->output) != SONDE_OK)
         finish(work, SONDE_OK, "");
 }
 
@@ -145,8 +134,8 @@ static int start(struct sn_operation *operation, struct sonde_error *err)
         return sn_fail(err, SONDE_E_NOMEM, 0, "no memory for metrics");
     operation->user = work;
     work->operation = operation;
-    work->text = sn_buf_with_limit(TEXT_LIMIT);
-    int rc = sn_artefact_append(operation->artefact, "", 0, err); /* nothing is a file, too */
+    work->output.put_lost = put_lost;
+    int rc = sn_text_output_begin(&work->output, operation->artefact, 0, err);
     if (rc == SONDE_OK)
         rc = watch(work, operation->settings, err);
     if (rc == SONDE_OK)

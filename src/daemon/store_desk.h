@@ -21,9 +21,9 @@ void sn_store_desk_free(struct sn_store_desk *desk);
 /* From any thread, by the rules of base/mailbox.h: changes of what was let in, and who waits for
  * them; what is new, and is refused when too much waits or nothing is kept. */
 void sn_store_desk_post(struct sn_store_desk *desk, struct sn_mailbox_task *task,
-                        sn_mailbox_fn *run, void *user);
+                        sn_mailbox_fn *handle, void *user);
 bool sn_store_desk_offer(struct sn_store_desk *desk, struct sn_mailbox_task *task,
-                         sn_mailbox_fn *run, void *user);
+                         sn_mailbox_fn *handle, void *user);
 bool sn_store_desk_is_full(struct sn_store_desk *desk); /* an offer would be refused now */
 
 /* Asked in its thread; but where its files are (sn_store_files) may be asked from any. */
