@@ -11,8 +11,9 @@
 #include "convert/report_text.h"
 #include "model/report.h"
 
-#define LONG_WAIT_NS (100ull * SN_NS_PER_MS) /* a median wait that people notice */
-#define SEAM_SHARE   20u                     /* one in so many requests lies at a seam */
+#define LATE_LONG_NS (500ull * SN_NS_PER_MS) /* so long work waits, and it is no accident */
+#define HELD_NS      (20ull * SN_NS_PER_MS) /* a worker is held up by an item: it does not compute */
+#define SEAM_SHARE   20u                    /* one in so many requests lies at a seam */
 
 /* --- thread pool --- */
 
@@ -30,16 +31,32 @@ static const char *starvation_by_runtime(const struct sn_pool_report *pool, char
     return to;
 }
 
+/* Whether items keep their workers for long while others wait. A burst of short work waits, too,
+ * but its pool is busy, and gets through. */
+static bool workers_are_held(const struct sn_pool_report *pool)
+{
+    uint64_t workers = pool->has_workers ? pool->worker_max : pool->working_max;
+    return !workers || pool->late_ns * workers >= pool->late_begun_count * HELD_NS;
+}
+
 const char *sn_pool_starvation(const struct sn_pool_report *pool, char to[128])
 {
     uint64_t median_ns = sn_series_percentile(&pool->queue_waits, 50);
-    char wait[32];
+    char time[32];
     if (pool->by_reason[SN_POOL_STARVATION])
         return starvation_by_runtime(pool, to);
-    if (median_ns < LONG_WAIT_NS)
+    if (!workers_are_held(pool))
         return NULL;
-    (void)snprintf(to, 128, "every second work item waited %s or more for a thread",
-                   sn_text_ns(median_ns, wait));
+    if (median_ns >= SN_POOL_LATE_NS)
+        (void)snprintf(to, 128, "every second work item waited %s or more for a thread",
+                       sn_text_ns(median_ns, time));
+    else if (pool->late_ns >= LATE_LONG_NS && pool->worker_max > pool->worker_min)
+        (void)snprintf(to, 128,
+                       "work waited for a thread for %s, while workers grew from %" PRIu32
+                       " to %" PRIu32,
+                       sn_text_ns(pool->late_ns, time), pool->worker_min, pool->worker_max);
+    else
+        return NULL;
     return to;
 }
 

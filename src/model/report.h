@@ -220,6 +220,7 @@ struct sn_jit_report {
 
 #define SN_POOL_REASONS    16u
 #define SN_POOL_STARVATION 6u
+#define SN_POOL_LATE_NS    100000000u /* a wait that people notice */
 
 struct sn_pool_adjustment {
     uint64_t time_ns;
@@ -252,6 +253,8 @@ struct sn_pool_report {
     uint64_t io_dequeue_count;
     uint64_t waiting_count;       /* queued and not begun at the end */
     struct sn_series queue_waits; /* enqueue to dequeue, where the two can be told to belong */
+    uint64_t late_ns;             /* while one of those waited SN_POOL_LATE_NS or more */
+    uint64_t late_begun_count;    /* items that began meanwhile */
 };
 
 /* --- requests --- */

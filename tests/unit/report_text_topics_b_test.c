@@ -78,10 +78,15 @@ static void starvation_is_said_in_words(void **state)
     report.pool.by_reason[SN_POOL_STARVATION] = 0;
     for (int i = 0; i < 3; i++)
         sn_series_add(&report.pool.queue_waits, 250 * MS);
+    report.pool.late_ns = SECOND;
+    report.pool.late_begun_count = 3;
     assert_shows(&report, "Starvation: every second work item waited 250 ms or more");
     sn_series_done(&report.pool.queue_waits);
     sn_series_add(&report.pool.queue_waits, MS);
     report.pool.dequeue_count = 1;
+    assert_shows(&report, "Starvation: work waited for a thread for 1.00 s, while workers grew "
+                          "from 2 to 9.\n");
+    report.pool.late_begun_count = 1000; /* a busy pool gets through */
     assert_shows(&report, "Thread pool 2 to 9 workers; 1 work item, p99 wait 1.00 ms");
     sn_series_done(&report.pool.queue_waits);
 }

@@ -272,6 +272,26 @@ static void a_work_item_queued_twice_is_not_timed(void **state)
     end(&bench);
 }
 
+static void times_of_items_that_wait_together_count_once(void **state)
+{
+    (void)state;
+    enum { MS = 1000000 };
+    struct bench bench;
+    start(&bench, sn_pool_make);
+    send_work(&bench, 0, 30, 1);
+    send_work(&bench, 50 * MS, 30, 2);
+    send_work(&bench, 90 * MS, 30, 3);
+    send_work(&bench, 91 * MS, 31, 3);  /* soon */
+    send_work(&bench, 150 * MS, 31, 1); /* late: from 0 to 150 */
+    send_work(&bench, 200 * MS, 31, 2); /* late: 50 more */
+    send_work(&bench, 500 * MS, 30, 4);
+    send_work(&bench, 700 * MS, 31, 4); /* late, later: 200 more */
+    finish(&bench);
+    assert_int_equal(bench.report->pool.late_ns, 400 * MS);
+    assert_int_equal(bench.report->pool.late_begun_count, 4);
+    end(&bench);
+}
+
 /* --- tasks --- */
 
 static const struct sn_field task_fields[] = {
@@ -535,6 +555,7 @@ int main(void)
         cmocka_unit_test(a_name_that_is_too_long_is_cut_and_not_left_out),
         cmocka_unit_test(methods_over_the_ceiling_are_in_the_sums),
         cmocka_unit_test(workers_and_reasons_are_counted),
+        cmocka_unit_test(times_of_items_that_wait_together_count_once),
         cmocka_unit_test(a_work_item_queued_twice_is_not_timed),
         cmocka_unit_test(tasks_wait_run_and_are_waited_for),
         cmocka_unit_test(waits_of_neighbours_are_not_mixed_up),

@@ -38,7 +38,11 @@ enum { RUNTIME_WORK = 1, IO_WORK, FRAMEWORK_WORK };
 struct pool {
     struct sn_sink sink;
     struct sn_report *report;  /* borrows */
-    struct sn_open_set queued; /* by kind and id; count: how often, status: ambiguous */
+    struct sn_open_set queued; /* by kind and id; count: how often, status: ambiguous, number: items
+                                  that had begun then */
+    uint64_t begun_count;
+    uint64_t late_until_ns; /* what late items waited for is counted until then */
+    uint64_t late_until_count;
 };
 
 /* --- workers --- */
@@ -127,8 +131,22 @@ static void take_enqueue(struct pool *pool, const struct sn_event *event, const 
         return;
     }
     open = sn_open_set_begin(&pool->queued, key, event->time_ns);
-    if (open)
+    if (open) {
         open->count = 1;
+        open->number = pool->begun_count;
+    }
+}
+
+/* Times of items that wait together count once: they begin in order of time. */
+static void take_late(struct pool *pool, const struct sn_open *item, uint64_t now_ns)
+{
+    struct sn_pool_report *report = &pool->report->pool;
+    bool is_new = item->since_ns > pool->late_until_ns;
+    uint64_t from_count = is_new ? item->number : pool->late_until_count;
+    report->late_ns += sn_elapsed(is_new ? item->since_ns : pool->late_until_ns, now_ns);
+    report->late_begun_count += pool->begun_count - from_count;
+    pool->late_until_ns = now_ns;
+    pool->late_until_count = pool->begun_count;
 }
 
 static void take_dequeue(struct pool *pool, const struct sn_event *event, const char *field,
@@ -138,10 +156,15 @@ static void take_dequeue(struct pool *pool, const struct sn_event *event, const 
     uint64_t key = work_key(event, field, kind, &is_known);
     struct sn_open *open = is_known ? sn_open_set_find(&pool->queued, key) : NULL;
     struct sn_open ended;
+    pool->begun_count++;
     if (!open || --open->count || !sn_open_set_end(&pool->queued, key, &ended))
         return;
-    if (!ended.status)
-        sn_series_add(&pool->report->pool.queue_waits, sn_elapsed(ended.since_ns, event->time_ns));
+    if (ended.status)
+        return;
+    uint64_t wait_ns = sn_elapsed(ended.since_ns, event->time_ns);
+    sn_series_add(&pool->report->pool.queue_waits, wait_ns);
+    if (wait_ns >= SN_POOL_LATE_NS)
+        take_late(pool, &ended, event->time_ns);
 }
 
 /* --- events --- */

@@ -32,6 +32,8 @@ internal static class Program
         ["mirror"] = Mirror.Start,
         ["graph"] = Graph.Start,
         ["state"] = States.Start,
+        ["pool-blocked"] = Pool.StartBlocked,
+        ["pool-burst"] = Pool.StartBurst,
     };
 
     private static int Main(string[] args)
