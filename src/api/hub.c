@@ -59,6 +59,7 @@ static void drop_parting(struct sn_parting *parting)
     *at = parting->next;
     sn_ipc_call_cancel(&parting->call);
     sn_loop_unwatch(&parting->watch);
+    sn_ledger_leave(&parting->note);
     sn_close(parting->watch.fd);
     free(parting);
 }
@@ -75,21 +76,26 @@ static void throw_away(struct sn_watch *watch, uint32_t events)
 
 static void parted(struct sn_ipc_call *call, int status)
 {
-    (void)status; /* when it failed the target has gone or is stuck: nothing more can be done */
+    struct sn_parting *parting = call->user;
     sn_ipc_reply_done(&call->reply);
-    drop_parting(call->user);
+    if (status == SONDE_OK) /* else the target has gone or is stuck, and who comes next may look */
+        sn_ledger_strike(&parting->note);
+    drop_parting(parting);
 }
 
-void sn_hub_part(void *user, const struct sn_ipc_route *route, uint64_t session_id, int stream)
+void sn_hub_part(void *user, const struct sn_ipc_route *route, uint64_t session_id,
+                 struct sn_ledger_note *note, int stream)
 {
     struct sonde_hub *hub = user;
     struct sn_ipc_request request = {.command = SN_IPC_STOP_TRACING, .session_id = session_id};
     struct sn_parting *parting = calloc(1, sizeof(*parting));
     if (!parting) {
+        sn_ledger_leave(note);
         sn_close(stream); /* the runtime notices when it next writes */
         return;
     }
     parting->hub = hub;
+    parting->note = sn_ledger_take(note);
     parting->watch = (struct sn_watch){.fd = stream, .ready = throw_away, .user = parting};
     parting->call = (struct sn_ipc_call){.done = parted, .user = parting};
     parting->next = hub->partings;

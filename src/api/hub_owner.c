@@ -7,13 +7,13 @@
 #include <string.h>
 #include <strings.h>
 #include <sys/file.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "api/hub_arguments.h"
 #include "api/hub_ask.h"
 #include "base/buf.h"
 #include "base/own.h"
+#include "base/run_folder.h"
 #include "base/text.h"
 #include "sonde/provider.h"
 #include "source/ipc/discover.h"
@@ -22,44 +22,6 @@
 #define TEXT_SIZE 512u
 
 /* --- the lock --- */
-
-static bool is_ours(int folder)
-{
-    struct stat found;
-    return folder >= 0 && fstat(folder, &found) == 0 && found.st_uid == geteuid() &&
-           !(found.st_mode & 022);
-}
-
-/* A folder of ours that nobody else can write to, or -1. */
-static int open_folder(int above, const char *name)
-{
-    (void)mkdirat(above, name, 0700); /* that it is there and fit is checked below */
-    SN_AUTO(sn_close)
-    int folder = openat(above, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-    return is_ours(folder) ? sn_take_fd(&folder) : -1;
-}
-
-/* One place for all programs of a user: what is in their environment, which differs between a login
- * and a timer, does not count. */
-static int open_lock_folder(void)
-{
-    char name[32];
-    (void)snprintf(name, sizeof(name), "/run/user/%u", (unsigned)geteuid());
-    SN_AUTO(sn_close) int runtime = open(name, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    if (is_ours(runtime))
-        return open_folder(runtime, "sonde");
-    (void)snprintf(name, sizeof(name), "sonde-%u", (unsigned)geteuid());
-    SN_AUTO(sn_close) int temporary = open("/tmp", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    return temporary >= 0 ? open_folder(temporary, name) : -1;
-}
-
-static bool is_still(int folder, const char *name, int file)
-{
-    struct stat there;
-    struct stat ours;
-    return fstatat(folder, name, &there, AT_SYMLINK_NOFOLLOW) == 0 && fstat(file, &ours) == 0 &&
-           there.st_ino == ours.st_ino && there.st_dev == ours.st_dev;
-}
 
 static bool next_line(const char **at, const char *key, char *to, size_t size)
 {
@@ -109,16 +71,6 @@ static bool read_holder(int file, struct sn_hub_owner *owner)
     return true;
 }
 
-/* Opened without following links; -1: it is no file, or cannot be had. */
-static int open_lock(int folder, const char *name, int flags)
-{
-    SN_AUTO(sn_close)
-    int file = openat(folder, name, O_RDWR | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC | flags, 0600);
-    struct stat found;
-    bool is_file = file >= 0 && fstat(file, &found) == 0 && S_ISREG(found.st_mode);
-    return is_file ? sn_take_fd(&file) : -1;
-}
-
 /* Two numbers: nothing else that may lie there, such as what a recording is known by, is touched.
  */
 static bool is_lock_name(const char *name)
@@ -139,9 +91,9 @@ static void remove_left(int folder)
     }
     for (const struct dirent *entry = readdir(all); entry; entry = readdir(all)) {
         SN_AUTO(sn_close)
-        int file = is_lock_name(entry->d_name) ? open_lock(folder, entry->d_name, 0) : -1;
+        int file = is_lock_name(entry->d_name) ? sn_run_file_open(folder, entry->d_name, 0) : -1;
         if (file >= 0 && flock(file, LOCK_EX | LOCK_NB) == 0 &&
-            is_still(folder, entry->d_name, file))
+            sn_run_file_is(folder, entry->d_name, file))
             (void)unlinkat(folder, entry->d_name, 0);
     }
     (void)closedir(all);
@@ -149,11 +101,11 @@ static void remove_left(int folder)
 
 static void try_lock(struct sn_hub_owner *owner, int folder, const char *name)
 {
-    SN_AUTO(sn_close) int file = open_lock(folder, name, O_CREAT);
+    SN_AUTO(sn_close) int file = sn_run_file_open(folder, name, O_CREAT);
     if (file < 0)
         return;
     if (flock(file, LOCK_EX | LOCK_NB) == 0) {
-        if (!is_still(folder, name, file))
+        if (!sn_run_file_is(folder, name, file))
             return; /* whoever had it has just removed it: the next look finds another */
         owner->fd = sn_take_fd(&file);
         owner->other_pid = 0;
@@ -169,7 +121,7 @@ bool sn_owner_look(struct sn_hub_owner *owner, const struct sn_ipc_target *targe
     char name[64];
     if (owner->fd >= 0)
         return false;
-    SN_AUTO(sn_close) int folder = open_lock_folder();
+    SN_AUTO(sn_close) int folder = sn_run_folder_make();
     if (folder < 0)
         return false;
     (void)snprintf(name, sizeof(name), "%d@%llu", target->pid,

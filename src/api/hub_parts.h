@@ -133,6 +133,7 @@ struct sn_parting {
     struct sn_parting *next;
     struct sonde_hub *hub;
     struct sn_ipc_call call;
+    struct sn_ledger_note note;
     struct sn_watch watch; /* of the stream, which is owned, read and thrown away */
 };
 
@@ -246,6 +247,7 @@ bool sn_ask_brings(const struct sn_ask *ask, const struct sn_schema *schema);
 
 /* Stops a session that nobody wants to read any more, without waiting. `user` is the hub; takes the
  * stream. */
-void sn_hub_part(void *user, const struct sn_ipc_route *route, uint64_t session_id, int stream);
+void sn_hub_part(void *user, const struct sn_ipc_route *route, uint64_t session_id,
+                 struct sn_ledger_note *note, int stream);
 
 #endif

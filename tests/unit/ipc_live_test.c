@@ -481,6 +481,7 @@ static void open_and_drop(const struct app *app, const struct sn_ipc_wants *want
         struct sn_ipc_session session = {0};
         struct sonde_error err = {0};
         int rc = sn_ipc_session_open(&session, &app->route, wants, &err);
+        sn_ipc_session_strike(&session); /* so that the runtime is left alone with them */
         sn_ipc_session_close(&session);
         if (rc == SONDE_E_REFUSED) { /* 64 dropped ones wait for their next flush */
             usleep(200000);

@@ -50,8 +50,11 @@ static void close_session(struct eventpipe *pipe, bool is_at_end)
     sn_loop_untimer(&pipe->end_deadline);
     uint64_t id = pipe->session.id;
     bool must_stop = pipe->is_open && !is_at_end;
+    if (is_at_end)
+        sn_ipc_session_strike(&pipe->session);
+    struct sn_ledger_note note = sn_ledger_take(&pipe->session.note);
     if (must_stop && pipe->options.part) {
-        pipe->options.part(pipe->options.user, &pipe->options.route, id,
+        pipe->options.part(pipe->options.user, &pipe->options.route, id, &note,
                            sn_take_fd(&pipe->session.fd));
         must_stop = false;
     }
@@ -61,8 +64,11 @@ static void close_session(struct eventpipe *pipe, bool is_at_end)
     struct sn_ipc_request request = {.command = SN_IPC_STOP_TRACING, .session_id = id};
     SN_AUTO(sn_ipc_reply_done) struct sn_ipc_reply reply = {0};
     struct sonde_error ignored = {0};
-    /* When this fails the target has gone or is stuck, and nothing more can be done. */
-    (void)sn_ipc_call(&pipe->options.route, &request, LAST_STOP_TIMEOUT_NS, &reply, &ignored);
+    /* When this fails the target has gone or is stuck, and who comes next may look. */
+    if (sn_ipc_call(&pipe->options.route, &request, LAST_STOP_TIMEOUT_NS, &reply, &ignored) ==
+        SONDE_OK)
+        sn_ledger_strike(&note);
+    sn_ledger_leave(&note);
 }
 
 static void end(struct eventpipe *pipe, int status, bool is_at_end)

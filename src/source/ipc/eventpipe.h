@@ -33,8 +33,10 @@ struct sn_eventpipe_options {
     uint64_t stop_timeout_ns;  /* how long a stop, with its rundown, may take; 0: 30 s */
     bool stops_at_once;        /* for the sake of a rundown only */
     /* A session that is given up is stopped by this, which does not wait; it takes the stream and
-     * must read it until the stop is answered. NULL: it is waited for, half a second at most. */
-    void (*part)(void *user, const struct sn_ipc_route *route, uint64_t session_id, int stream);
+     * must read it until the stop is answered, and the note in the ledger. NULL: it is waited for,
+     * half a second at most. */
+    void (*part)(void *user, const struct sn_ipc_route *route, uint64_t session_id,
+                 struct sn_ledger_note *note, int stream);
     const struct sn_decode_filter *filter; /* or NULL; copied */
     struct sn_eventpipe_scratch *scratch;  /* borrows; NULL: one of its own */
 };

@@ -71,8 +71,7 @@ static struct sn_ipc_provider *without_filters(const struct sn_ipc_wants *wants)
     return plain;
 }
 
-static int ask(struct sn_ipc_session *session, struct sn_loop *loop, enum sn_ipc_command command,
-               struct sonde_error *err)
+static int ask(struct sn_ipc_session *session, enum sn_ipc_command command, struct sonde_error *err)
 {
     struct sn_ipc_request request = {.command = command};
     fit_wants(session, command, &request.collect);
@@ -84,7 +83,7 @@ static int ask(struct sn_ipc_session *session, struct sn_loop *loop, enum sn_ipc
         request.collect.providers = plain;
     }
     uint64_t timeout_ns = session->wants.timeout_ns;
-    int rc = sn_ipc_call_start(&session->call, loop, &session->route, &request,
+    int rc = sn_ipc_call_start(&session->call, session->loop, &session->route, &request,
                                timeout_ns ? timeout_ns : SN_IPC_USUAL_TIMEOUT_NS, err);
     free(plain);
     return rc;
@@ -110,7 +109,7 @@ static void answered(struct sn_ipc_call *call, int status)
     if (status == SONDE_E_REFUSED && cause.hresult == SN_IPC_HR_UNKNOWN_COMMAND &&
         session->command > SN_IPC_COLLECT_TRACING) {
         cause = (struct sonde_error){0};
-        status = ask(session, call->loop, session->command - 1, &cause);
+        status = ask(session, session->command - 1, &cause);
         if (status == SONDE_OK)
             return;
     } else if (status == SONDE_OK) {
@@ -118,12 +117,23 @@ static void answered(struct sn_ipc_call *call, int status)
                                           &session->id, &cause);
         session->fd = sn_ipc_call_take_fd(call);
         session->is_open = true;
+        if (status == SONDE_OK)
+            sn_ledger_enter(&session->note, &session->route.target, session->id, session->fd);
         sn_ipc_reply_done(&call->reply);
     }
     say_full(&cause, session->route.target.pid);
     if (status != SONDE_OK)
         sn_ipc_session_close(session);
     session->opened(session, status, &cause);
+}
+
+static void orphans_stopped(void *user)
+{
+    struct sn_ipc_session *session = user;
+    struct sonde_error cause = {0};
+    int rc = ask(session, newest_command(session->wants.runtime_major), &cause);
+    if (rc != SONDE_OK)
+        session->opened(session, rc, &cause);
 }
 
 int sn_ipc_session_start(struct sn_ipc_session *session, struct sn_loop *loop,
@@ -133,12 +143,15 @@ int sn_ipc_session_start(struct sn_ipc_session *session, struct sn_loop *loop,
     *session = (struct sn_ipc_session){
         .fd = -1,
         .user = session->user,
+        .loop = loop,
         .route = *route,
         .wants = *wants,
         .opened = opened,
         .call = {.done = answered, .user = session, .keeps_fd = true},
     };
-    return ask(session, loop, newest_command(wants->runtime_major), err);
+    if (sn_orphans_start(&session->orphans, loop, &session->route, orphans_stopped, session))
+        return SONDE_OK;
+    return ask(session, newest_command(wants->runtime_major), err);
 }
 
 struct outcome {
@@ -180,9 +193,10 @@ static void stop_answered(struct sn_ipc_call *call, int status)
 {
     struct sn_ipc_session *session = call->user;
     struct sonde_error cause = call->err;
-    if (status == SONDE_OK)
+    if (status == SONDE_OK) {
         sn_ipc_reply_done(&call->reply);
-    else if (session->is_open)
+        sn_ipc_session_strike(session);
+    } else if (session->is_open)
         (void)shutdown(session->fd, SHUT_RDWR); /* not connected any more is just as well */
     session->stopped(session, status, &cause);
 }
@@ -204,8 +218,15 @@ int sn_ipc_session_stop(struct sn_ipc_session *session, struct sn_loop *loop, ui
     return rc;
 }
 
+void sn_ipc_session_strike(struct sn_ipc_session *session)
+{
+    sn_ledger_strike(&session->note);
+}
+
 void sn_ipc_session_close(struct sn_ipc_session *session)
 {
+    sn_orphans_cancel(&session->orphans);
+    sn_ledger_leave(&session->note);
     sn_ipc_call_cancel(&session->call);
     if (!session->is_open)
         return;

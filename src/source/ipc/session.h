@@ -3,11 +3,16 @@
  *
  * The caller must read session->fd until its end, and go on reading while a stop is pending: a
  * runtime whose stream is not read answers nobody. Closing without a stop is safe at any time; the
- * rundown is then missing. */
+ * rundown is then missing.
+ *
+ * Before it opens, sessions of this runtime that killed programs of this user have left are
+ * stopped; while it is open it stands in their ledger. */
 #ifndef SN_IPC_SESSION_H
 #define SN_IPC_SESSION_H
 
 #include "source/ipc/call.h"
+#include "source/ipc/ledger.h"
+#include "source/ipc/orphans.h"
 
 struct sn_ipc_session;
 
@@ -42,7 +47,10 @@ struct sn_ipc_session {
     /* Its own. */
     struct sn_ipc_route route;
     struct sn_ipc_wants wants;
+    struct sn_loop *loop;
+    struct sn_orphans orphans;
     struct sn_ipc_call call;
+    struct sn_ledger_note note;
     sn_ipc_session_fn *opened;
     sn_ipc_session_fn *stopped;
 };
@@ -61,6 +69,9 @@ int sn_ipc_session_open(struct sn_ipc_session *session, const struct sn_ipc_rout
  * `timeout_ns` passes, the stream is shut down: the reader finds its end, the runtime is free. */
 int sn_ipc_session_stop(struct sn_ipc_session *session, struct sn_loop *loop, uint64_t timeout_ns,
                         sn_ipc_session_fn *stopped, struct sonde_error *err);
+
+/* The runtime has ended the session: nobody needs to look for it any more. */
+void sn_ipc_session_strike(struct sn_ipc_session *session);
 
 /* Closes the stream and gives up whatever is pending. No-op for a zeroed or closed one. */
 void sn_ipc_session_close(struct sn_ipc_session *session);
