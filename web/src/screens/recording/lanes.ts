@@ -115,16 +115,30 @@ export function requestAt(packed: readonly PackedRequest[], at: number, row: num
     return packed.find((one) => one.row === row && at >= one.request.start - slack && at <= one.request.end + slack)?.request ?? null;
 }
 
-/* What happened within a span, for the line above its flame graph. */
-export function within(data: FullTimeline, span: Window): { cpu: number | null; collections: number; pauseMilliseconds: number; requests: number; exceptions: number } {
+/* Whether all that a span has is listed here: longer lists are cut, and beyond the view there is nothing. */
+export function hasAllOf(data: FullTimeline, span: Window): boolean {
+    return !data.requestsLeftOut && !data.gcLeftOut && span.from >= data.from && span.to <= data.to;
+}
+
+export interface Within {
+    cpu: number | null;
+    collections: number;
+    pauseMilliseconds: number;
+    requests: number;
+    exceptions: number;
+}
+
+/* What happened within a span, for the line above its flame graph. Of one that hasAllOf is true of, or of a time line of just that
+ * span, whose lists say themselves how much they leave out. */
+export function within(data: FullTimeline, span: Window): Within {
     const buckets = data.cpu.map((value, i) => ({ value, at: data.from + ((i + 0.5) / data.buckets) * (data.to - data.from), thrown: data.exceptions[i] ?? 0 }))
         .filter((one) => one.at >= span.from && one.at <= span.to);
     const gc = data.gc.filter((one) => one.end >= span.from && one.start <= span.to);
     return {
         cpu: buckets.length ? buckets.reduce((sum, one) => sum + one.value, 0) / buckets.length : null,
-        collections: gc.length,
+        collections: gc.length + (data.gcLeftOut ?? 0),
         pauseMilliseconds: gc.reduce((sum, one) => sum + one.pauseMilliseconds, 0),
-        requests: data.requests.filter((one) => one.end >= span.from && one.start <= span.to).length,
+        requests: data.requests.filter((one) => one.end >= span.from && one.start <= span.to).length + (data.requestsLeftOut ?? 0),
         exceptions: buckets.reduce((sum, one) => sum + one.thrown, 0),
     };
 }

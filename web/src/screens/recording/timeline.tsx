@@ -1,17 +1,18 @@
 /* The time line of a recording: choose a second of it, and see its flame graph below. */
-import { useEffect, useState } from "preact/hooks";
+import { useEffect, useMemo, useState } from "preact/hooks";
 import { count, percent, seconds } from "../../format";
 import { link, setParams, type Route } from "../../route";
 import { Card, Choice, Empty, Loading } from "../../ui/parts";
 import { RecordingFlame } from "../flame/recording";
 import { useAnswer } from "../recordings/answer";
 import { isActive, secondsOf } from "../recordings/words";
-import { within, type FullTimeline, type Window } from "./lanes";
+import { hasAllOf, within, type FullTimeline, type Window, type Within } from "./lanes";
 import type { TabProps } from "./summary";
 import { TimelineCanvas } from "./timeline_canvas";
 
 const FEW = 16;
 const BUCKETS = 600;
+const SPAN_BUCKETS = 10; // of which only the sum is shown
 const SETTLED_MS = 250;
 const FRESH_SECONDS = 5; // of one that is still being made
 
@@ -49,8 +50,9 @@ function SpanFields({ span, duration }: { span: Window | null; duration: number 
     );
 }
 
-function SpanWords({ data, span }: { data: FullTimeline; span: Window }) {
-    const what = within(data, span);
+function SpanWords({ what, problem }: { what: Within | null; problem: string }) {
+    if (!what)
+        return <div class="facts"><span class="quiet">{problem || "Counting…"}</span></div>;
     const words = [
         what.cpu === null ? "" : `CPU ${percent(what.cpu)}`,
         what.collections ? `${what.collections} ${what.collections === 1 ? "collection" : "collections"}, paused ${seconds(what.pauseMilliseconds / 1000)}` : "",
@@ -58,6 +60,21 @@ function SpanWords({ data, span }: { data: FullTimeline; span: Window }) {
         what.exceptions ? `${count(what.exceptions)} ${what.exceptions === 1 ? "exception" : "exceptions"}` : "",
     ].filter(Boolean);
     return <div class="facts">{words.map((word) => <span key={word}>{word}</span>)}</div>;
+}
+
+/* What happened in a span. The time line that is drawn lists the longest requests and collections; where that is not all, the
+ * controller is asked about the span alone. */
+function useWithin(data: FullTimeline, span: Window, recording: string, process: string): { what: Within | null; problem: string } {
+    const isKnown = hasAllOf(data, span);
+    const query = new URLSearchParams({ buckets: String(SPAN_BUCKETS), ...(process ? { process } : {}), from: fixed(span.from), to: fixed(span.to) });
+    const address = `recordings/${encodeURIComponent(recording)}/timeline?${query.toString()}`;
+    const { answer, problem, isOld } = useAnswer<FullTimeline>(isKnown ? null : address, String(data.durationSeconds), `${recording} ${process}`);
+    const what = useMemo(() => {
+        if (isKnown)
+            return within(data, span);
+        return answer && !isOld ? within(answer, { from: answer.from, to: answer.to }) : null;
+    }, [isKnown, data, answer, isOld, span.from, span.to]);
+    return { what, problem: problem?.message ?? "" };
 }
 
 /* A span as it is when it has stayed the same for a moment: keys and handles change it often, and each is a question. */
@@ -72,12 +89,13 @@ function useSettled(span: Window): Window {
 
 function SpanFlame({ data, span, recording, route, process }: TabProps & { data: FullTimeline; span: Window }) {
     const asked = useSettled(span);
-    const isIdle = (route.params.get("view") ?? "cpu") === "cpu" && within(data, asked).cpu === 0;
+    const { what, problem } = useWithin(data, asked, recording.id, process);
+    const isIdle = (route.params.get("view") ?? "cpu") === "cpu" && what?.cpu === 0;
     return (
         <section class="rec-span-flame" aria-label="Flame graph of the chosen span">
             <div class="head">
                 <h2>{seconds(Number((span.to - span.from).toPrecision(3)))} from {seconds(Number(span.from.toPrecision(4)))}</h2>
-                <div class="grow"><SpanWords data={data} span={span} /></div>
+                <div class="grow"><SpanWords what={what} problem={problem} /></div>
                 <a class="button" href={link(["recording", recording.id, "flame"], { process, view: route.params.get("view"), from: fixed(span.from), to: fixed(span.to) })}>On its own page</a>
             </div>
             {isIdle ? <Card><Empty title="Nothing ran in this span">No thread used the CPU then. Choose a longer span, or one where a thread's lane is filled.</Empty></Card>
