@@ -26,6 +26,7 @@ struct sn_event_tap {
     struct sn_topics *topics; /* borrows */
     char name[SN_TOPIC_NAME_SIZE];
     size_t message_max;
+    bool shows_secrets;
     struct sonde_log_filter *filter; /* of logs */
     struct sonde_log_reader *reader;
     struct sn_log_scrub scrub;
@@ -43,6 +44,7 @@ int sn_event_tap_new(const struct sn_event_tap_options *options, struct sn_event
     if (!tap)
         return sn_fail(err, SONDE_E_NOMEM, 0, "no memory for a topic");
     tap->topics = options->topics;
+    tap->shows_secrets = options->shows_secrets;
     tap->message_max = options->message_max ? options->message_max : MESSAGE_MAX;
     (void)snprintf(tap->name, sizeof(tap->name), "%s", options->name);
     int rc = options->is_log ? sonde_log_filter_new(NULL, &tap->filter, err)
@@ -148,9 +150,10 @@ static int take_log(struct sn_event_tap *tap, struct sonde_event *event)
     if (!has_time(tap))
         return SONDE_OK;
     struct sn_buf text = sn_buf_with_limit(tap->message_max);
-    struct sonde_log_message shown; /* topics are shared by readers of every scope */
-    sn_log_scrub_message(&tap->scrub, &message, &shown);
-    sn_log_format_write(SN_LOG_NDJSON, &shown, &text);
+    struct sonde_log_message shown = message;
+    if (!tap->shows_secrets)
+        sn_log_scrub_message(&tap->scrub, &message, &shown);
+    sn_log_format_write(SN_LOG_NDJSON, &shown, tap->scrub.has_hidden, &text);
     publish(tap, &text);
     return SONDE_OK;
 }

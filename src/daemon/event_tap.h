@@ -19,6 +19,7 @@ struct sn_event_tap_options {
     struct sn_topics *topics; /* borrows */
     const char *name;         /* of the topic; copied */
     bool is_log;
+    bool shows_secrets; /* of logs: its readers are of the scope secrets */
     size_t message_max; /* a message that is larger is lost; 0: 1 MB */
 };
 

@@ -136,6 +136,11 @@ static int open_events(struct listening *one, struct sonde_error *err)
     return rc;
 }
 
+static bool has_secrets(const char *name)
+{
+    return strstr(name, SN_TOPIC_SECRETS) != NULL;
+}
+
 /* One that cannot be opened says why, and stays until nobody wants it any more. */
 static void open_listening(struct sn_daemon *daemon, const char *name)
 {
@@ -151,8 +156,10 @@ static void open_listening(struct sn_daemon *daemon, const char *name)
     one->next = topics->first;
     topics->first = one;
     topics->count++;
-    struct sn_event_tap_options options = {
-        .topics = daemon->topics, .name = name, .is_log = strncmp(name, LOGS, strlen(LOGS)) == 0};
+    struct sn_event_tap_options options = {.topics = daemon->topics,
+                                           .name = name,
+                                           .is_log = strncmp(name, LOGS, strlen(LOGS)) == 0,
+                                           .shows_secrets = has_secrets(name)};
     int rc = sn_event_tap_new(&options, &one->tap, &err);
     if (rc == SONDE_OK)
         rc = options.is_log ? open_log(one, &err) : open_events(one, &err);
@@ -242,11 +249,12 @@ static struct sn_topic *open_topic(struct sn_daemon *daemon, const char *name, e
     char number[16] = "";
     uint64_t pid;
     const char *start = strchr(name, '/') + 1;
-    size_t size = strcspn(start, "?");
+    size_t size = strcspn(start, "?#");
     if (size < sizeof(number))
         memcpy(number, start, size);
     if (!sn_text_to_u64(number, UINT32_MAX, &pid) || !pid || strlen(name) >= SN_TOPIC_NAME_SIZE) {
-        (void)sn_fail(err, SONDE_E_NOT_FOUND, 0, "'%.64s' names no process", name);
+        (void)sn_fail(err, SONDE_E_NOT_FOUND, 0, "'%.*s' names no process", (int)strcspn(name, "#"),
+                      name);
         return NULL;
     }
     if (!has_room(daemon)) {
@@ -263,7 +271,7 @@ static struct sn_topic *open_topic(struct sn_daemon *daemon, const char *name, e
 struct sn_topic *sn_event_topics_open_logs(struct sn_daemon *daemon, const char *name,
                                            struct sonde_error *err)
 {
-    return open_topic(daemon, name, SN_SCOPE_READ, err);
+    return open_topic(daemon, name, has_secrets(name) ? SN_SCOPE_SECRETS : SN_SCOPE_READ, err);
 }
 
 struct sn_topic *sn_event_topics_open_events(struct sn_daemon *daemon, const char *name,

@@ -10,6 +10,7 @@
 #include "sonde/log.h"
 
 #define RECORD_SEPARATOR 0x1E
+#define REDACTED         "what looks like a secret is shown to the scope secrets"
 #define PADDING          "      " /* below "info: " */
 
 static const char *const types[] = {"text/plain", "application/x-ndjson", "application/json-seq"};
@@ -82,7 +83,7 @@ static void put_scopes(struct sn_json *json, const struct sonde_log_message *mes
     sn_json_close(json);
 }
 
-static void write_json(const struct sonde_log_message *message, struct sn_buf *to)
+static void write_json(const struct sonde_log_message *message, bool is_redacted, struct sn_buf *to)
 {
     struct sn_json json = sn_json_to(to);
     char time[32];
@@ -98,6 +99,8 @@ static void write_json(const struct sonde_log_message *message, struct sn_buf *t
     put_state(&json, message);
     if (message->scope_count)
         put_scopes(&json, message);
+    if (is_redacted)
+        sn_json_text(&json, "Redacted", REDACTED);
     sn_json_close(&json);
     sn_buf_u8(to, '\n');
 }
@@ -148,7 +151,7 @@ static void write_text(const struct sonde_log_message *message, struct sn_buf *t
 }
 
 void sn_log_format_write(enum sn_log_format format, const struct sonde_log_message *message,
-                         struct sn_buf *to)
+                         bool is_redacted, struct sn_buf *to)
 {
     if (format == SN_LOG_TEXT) {
         write_text(message, to);
@@ -156,7 +159,7 @@ void sn_log_format_write(enum sn_log_format format, const struct sonde_log_messa
     }
     if (format == SN_LOG_JSON_SEQ)
         sn_buf_u8(to, RECORD_SEPARATOR);
-    write_json(message, to);
+    write_json(message, is_redacted, to);
 }
 
 void sn_log_format_lost(enum sn_log_format format, uint64_t count, struct sn_buf *to)

@@ -2,6 +2,7 @@
 #ifndef SN_LOG_FORMAT_H
 #define SN_LOG_FORMAT_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 struct sn_buf;
@@ -16,8 +17,9 @@ enum sn_log_format {
 /* "text/plain" and so on. */
 const char *sn_log_format_type(enum sn_log_format format);
 
+/* `is_redacted`: its reader may not see all of it, and JSON says so (member Redacted). */
 void sn_log_format_write(enum sn_log_format format, const struct sonde_log_message *message,
-                         struct sn_buf *to);
+                         bool is_redacted, struct sn_buf *to);
 
 /* That `count` messages are missing here, as they were too large: {"lost":1}, or words. */
 void sn_log_format_lost(enum sn_log_format format, uint64_t count, struct sn_buf *to);

@@ -103,7 +103,8 @@ static int take(void *user, struct sonde_event *event)
     struct sonde_log_message shown = message;
     if (!work->shows_secrets)
         sn_log_scrub_message(&work->scrub, &message, &shown);
-    sn_log_format_write(work->format, &shown, &work->output.text);
+    sn_log_format_write(work->format, &shown, !work->shows_secrets && work->scrub.has_hidden,
+                        &work->output.text);
     sn_text_output_put(&work->output);
     return SONDE_OK;
 }

@@ -20,11 +20,16 @@ void sn_log_scrub_done(struct sn_log_scrub *scrub)
 }
 
 /* Queries stand by themselves here, without the address that shows what they are. */
+static bool is_query(const struct sonde_log_value *value)
+{
+    return strcasestr(value->name, "query") && (value->text[0] == '?' || strchr(value->text, '='));
+}
+
 static bool is_secret(const struct sonde_log_value *value)
 {
     return value->text && value->text[0] &&
            (sn_redact_words_end(value->name, strlen(value->name)) ||
-            strcasestr(value->name, "cookie") || strcasestr(value->name, "query"));
+            strcasestr(value->name, "cookie") || is_query(value));
 }
 
 /* --- texts --- */
@@ -47,6 +52,12 @@ static const char *find_value(const char *text, const struct sonde_log_value *va
     return first;
 }
 
+static const char *hide(struct sn_log_scrub *scrub)
+{
+    scrub->has_hidden = true;
+    return SN_REDACT_HIDDEN;
+}
+
 static const char *scrub_text(struct sn_log_scrub *scrub, const char *text,
                               const struct sonde_log_message *message)
 {
@@ -58,18 +69,18 @@ static const char *scrub_text(struct sn_log_scrub *scrub, const char *text,
         return text;
     for (const char *at = text; *at;) {
         if (++count > FOUND_MAX)
-            return SN_REDACT_HIDDEN;
+            return hide(scrub);
         const char *found = find_value(at, message->values, message->value_count, &size);
         sn_buf_append(&known, at, found ? (size_t)(found - at) : strlen(at));
         if (!found)
             break;
-        sn_buf_text(&known, SN_REDACT_HIDDEN);
+        sn_buf_text(&known, hide(scrub));
         at = found + size;
     }
-    (void)sn_redact_text(&out, (const char *)known.bytes, known.size);
+    scrub->has_hidden |= sn_redact_text(&out, (const char *)known.bytes, known.size) > 0;
     const char *copy =
         known.failed || out.failed ? NULL : sn_arena_copy(&scrub->arena, out.bytes, out.size);
-    return copy ? copy : SN_REDACT_HIDDEN;
+    return copy ? copy : hide(scrub);
 }
 
 /* --- values --- */
@@ -82,13 +93,14 @@ static const struct sonde_log_value *scrub_values(struct sn_log_scrub *scrub,
     struct sonde_log_value *copy =
         *count ? sn_arena_alloc(&scrub->arena, *count * sizeof(*copy)) : NULL;
     if (!copy) {
+        scrub->has_hidden |= *count > 0;
         *count = 0;
         return NULL;
     }
     for (size_t i = 0; i < *count; i++) {
         copy[i] = values[i];
         copy[i].text =
-            is_secret(&values[i]) ? SN_REDACT_HIDDEN : scrub_text(scrub, values[i].text, message);
+            is_secret(&values[i]) ? hide(scrub) : scrub_text(scrub, values[i].text, message);
     }
     return copy;
 }
@@ -99,6 +111,7 @@ static void scrub_scopes(struct sn_log_scrub *scrub, const struct sonde_log_mess
     struct sonde_log_scope *copy =
         message->scope_count ? sn_arena_alloc(&scrub->arena, message->scope_count * sizeof(*copy))
                              : NULL;
+    scrub->has_hidden |= message->scope_count && !copy;
     out->scopes = copy;
     out->scope_count = copy ? message->scope_count : 0;
     for (size_t i = 0; i < out->scope_count; i++) {
@@ -116,6 +129,7 @@ void sn_log_scrub_message(struct sn_log_scrub *scrub, const struct sonde_log_mes
 {
     sn_arena_done(&scrub->arena);
     scrub->arena = sn_arena_with_limit(MEMORY_MAX);
+    scrub->has_hidden = false;
     *ret_message = *message;
     ret_message->text = scrub_text(scrub, message->text, message);
     ret_message->format = scrub_text(scrub, message->format, message);

@@ -1,8 +1,11 @@
 /* Messages of logs without what looks like a secret, for who has not the secrets scope. Values
  * whose name speaks of one are hidden, and wherever they stand in the text; the rest is looked at
- * as any text is (base/redact.h). */
+ * as any text is (base/redact.h). A value called `query` is hidden when it has settings in it, as
+ * "?code=..." has; a term that somebody searched for is no secret. */
 #ifndef SN_LOG_SCRUB_H
 #define SN_LOG_SCRUB_H
+
+#include <stdbool.h>
 
 #include "base/arena.h"
 
@@ -10,6 +13,7 @@ struct sonde_log_message;
 
 struct sn_log_scrub {
     struct sn_arena arena; /* of the last message */
+    bool has_hidden;       /* something of it is not shown */
 };
 
 /* *ret_message borrows until the next call. What there is no memory for is hidden. */

@@ -18,7 +18,8 @@
 struct sn_topic {
     struct sn_topics *topics; /* borrows */
     struct sn_topic *next;
-    char *name; /* owns */
+    char *name;       /* owns */
+    char *shown_name; /* owns: without SN_TOPIC_SECRETS */
     unsigned keep;
     bool renews;
     enum sn_scope scope;
@@ -86,7 +87,7 @@ static bool is_sound(const struct sn_buf *message)
 static bool put_message(struct sn_topic *topic, const struct sn_buf *message)
 {
     struct sn_topic_message *made =
-        is_sound(message) ? frame(topic->name, topic->next_number, message) : NULL;
+        is_sound(message) ? frame(topic->shown_name, topic->next_number, message) : NULL;
     if (made) {
         struct sn_topic_message **slot = &topic->ring[topic->next_number % topic->keep];
         sn_topic_message_release(*slot);
@@ -177,6 +178,7 @@ static void free_topic(struct sn_topic *topic)
         sn_topic_message_release(topic->ring[i]);
     free(topic->ring);
     free(topic->name);
+    free(topic->shown_name);
     free(topic);
 }
 
@@ -192,8 +194,12 @@ static struct sn_topic *new_topic(struct sn_topics *topics, const struct sn_topi
     topic->wanted = options->wanted;
     topic->user = options->user;
     topic->name = strdup(options->name);
+    topic->shown_name = strdup(options->name);
     topic->ring = calloc(topic->keep, sizeof(struct sn_topic_message *));
-    if (topic->name && topic->ring)
+    char *mark = topic->shown_name ? strstr(topic->shown_name, SN_TOPIC_SECRETS) : NULL;
+    if (mark)
+        *mark = '\0';
+    if (topic->name && topic->shown_name && topic->ring)
         return topic;
     free_topic(topic);
     return NULL;
@@ -259,7 +265,7 @@ bool sn_topic_is_wanted(const struct sn_topic *topic)
 
 const char *sn_topic_name(const struct sn_topic *topic)
 {
-    return topic->name;
+    return topic->shown_name;
 }
 
 /* --- readers --- */
@@ -278,6 +284,15 @@ static struct sn_topic *open_for_reader(struct sn_topics *topics, const char *na
                                         enum sn_scope scope, struct sonde_error *err)
 {
     const struct sn_topic_family *family = family_of(name);
+    char inner[SN_TOPIC_NAME_SIZE + sizeof(SN_TOPIC_SECRETS)];
+    if (strstr(name, SN_TOPIC_SECRETS)) {
+        (void)sn_fail(err, SONDE_E_NOT_FOUND, 0, "there is no topic '%.64s'", name);
+        return NULL;
+    }
+    if (family && family->has_secrets && scope >= SN_SCOPE_SECRETS) {
+        (void)snprintf(inner, sizeof(inner), "%s" SN_TOPIC_SECRETS, name);
+        name = inner;
+    }
     (void)pthread_mutex_lock(&topics->lock);
     struct sn_topic *topic = find(topics, name);
     bool may = topic ? scope >= topic->scope : !family || scope >= family->scope;

@@ -40,12 +40,17 @@ uint64_t sn_topics_lost_count(const struct sn_topics *topics);
 /* From any thread: messages that were too large or had no memory. Their readers are told. */
 uint64_t sn_topics_unmade_count(const struct sn_topics *topics);
 
+/* Behind the name of a topic whose readers may see secrets. They do not know of it: they ask for
+ * the name before it, and messages have that name. Nobody can ask for it. */
+#define SN_TOPIC_SECRETS "#secrets"
+
 /* Topics that are there when somebody wants one: of names that begin with `prefix`. `open` is
  * called in the HTTP thread with the whole name and opens it with sn_topics_open, or gives NULL and
  * says why. It is closed when its last reader has gone. */
 struct sn_topic_family {
     const char *prefix; /* "counters/" */
     enum sn_scope scope;
+    bool has_secrets; /* who is of the scope secrets reads another topic: SN_TOPIC_SECRETS */
     struct sn_topic *(*open)(struct sn_daemon *daemon, const char *name, struct sonde_error *err);
 };
 /* Every family, ended by one without a prefix (topic_families.c). */

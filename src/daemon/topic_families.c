@@ -6,8 +6,11 @@
 #include "daemon/topic.h"
 
 const struct sn_topic_family sn_topic_families[] = {
-    {"counters/", SN_SCOPE_METRICS, sn_counters_desk_open_topic},
-    {"logs/", SN_SCOPE_READ, sn_event_topics_open_logs},
-    {"events/", SN_SCOPE_CONTROL, sn_event_topics_open_events},
+    {.prefix = "counters/", .scope = SN_SCOPE_METRICS, .open = sn_counters_desk_open_topic},
+    {.prefix = "logs/",
+     .scope = SN_SCOPE_READ,
+     .has_secrets = true,
+     .open = sn_event_topics_open_logs},
+    {.prefix = "events/", .scope = SN_SCOPE_CONTROL, .open = sn_event_topics_open_events},
     {.prefix = NULL},
 };

@@ -52,13 +52,16 @@ static int end(void **state)
 }
 
 /* All of the stream through a tap of that ceiling, as a file. */
-static void play(struct bench *bench, bool is_log, size_t message_max)
+static void play_for(struct bench *bench, bool is_log, size_t message_max, bool shows_secrets)
 {
     char path[64];
     struct sonde_error err = {0};
     struct sn_event_tap *tap = NULL;
-    const struct sn_event_tap_options options = {
-        .topics = bench->daemon.topics, .name = NAME, .is_log = is_log, .message_max = message_max};
+    const struct sn_event_tap_options options = {.topics = bench->daemon.topics,
+                                                 .name = NAME,
+                                                 .is_log = is_log,
+                                                 .shows_secrets = shows_secrets,
+                                                 .message_max = message_max};
     const struct sonde_read_options reading = {.size = sizeof(reading), .lost = sn_event_tap_lost};
     log_stream_end(&bench->stream);
     assert_false(bench->stream.has_failed);
@@ -73,6 +76,11 @@ static void play(struct bench *bench, bool is_log, size_t message_max)
     sn_event_tap_settle(tap);
     assert_false(sn_event_tap_has_untold(tap));
     sn_event_tap_free(tap);
+}
+
+static void play(struct bench *bench, bool is_log, size_t message_max)
+{
+    play_for(bench, is_log, message_max, false);
 }
 
 /* The JSON of the next message; "" when there is none. The caller frees it. */
@@ -167,6 +175,29 @@ static void what_comes_too_fast_is_counted_with_what_is_too_large(void **state)
     assert_int_equal(told + lost, 703);
 }
 
+/* Once as readers below the scope secrets get it, once as those of that scope. */
+static void who_may_not_see_secrets_is_told_that_something_is_hidden(void **state)
+{
+    struct bench *bench = *state;
+    log_stream_add(&bench->stream, "searching for tea", "{\"Query\":\"tea\"}");
+    log_stream_add(&bench->stream, "asked ?code=hunter2", "{\"QueryString\":\"?code=hunter2\"}");
+    log_stream_add(&bench->stream, "let in with hunter2", "{\"ApiToken\":\"hunter2\"}");
+    play(bench, true, 0);
+    for (unsigned i = 0; i < 3; i++) {
+        SN_AUTO(sn_free) char *text = next_message(bench);
+        assert_null(strstr(text, "hunter2"));
+        assert_int_equal(strstr(text, "[redacted]") != NULL, i > 0);
+        assert_int_equal(strstr(text, "\"Redacted\":\"") != NULL, i > 0);
+        assert_int_equal(strstr(text, "searching for tea") != NULL, i == 0);
+    }
+    play_for(bench, true, 0, true);
+    for (unsigned i = 0; i < 3; i++) {
+        SN_AUTO(sn_free) char *text = next_message(bench);
+        assert_int_equal(strstr(text, "hunter2") != NULL, i > 0);
+        assert_null(strstr(text, "edacted"));
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -175,6 +206,8 @@ int main(void)
         cmocka_unit_test_setup_teardown(a_message_of_just_the_ceiling_is_whole, begin, end),
         cmocka_unit_test_setup_teardown(events_are_cut_off_by_the_same_rule, begin, end),
         cmocka_unit_test_setup_teardown(what_comes_too_fast_is_counted_with_what_is_too_large,
+                                        begin, end),
+        cmocka_unit_test_setup_teardown(who_may_not_see_secrets_is_told_that_something_is_hidden,
                                         begin, end),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -41,7 +41,7 @@ static void a_message_as_text_keeps_its_lines_below_it(void **state)
     (void)state;
     SN_AUTO(sn_buf_done) struct sn_buf text = sn_buf_with_limit(4096);
     struct sonde_log_message given = message();
-    sn_log_format_write(SN_LOG_TEXT, &given, &text);
+    sn_log_format_write(SN_LOG_TEXT, &given, false, &text);
     assert_string_equal(sn_buf_string(&text), "2026-11-16 07:01:06Z fail: Shop[3][Failed]\n"
                                               "      => Path:/a, User:me => Path:/a\n"
                                               "      order 7\n"
@@ -57,7 +57,7 @@ static void a_message_as_json_has_the_members_of_dotnet_monitor(void **state)
     struct sonde_log_message given = message();
     given.exception_text = "";
     given.scope_count = 1;
-    sn_log_format_write(SN_LOG_JSON_SEQ, &given, &text);
+    sn_log_format_write(SN_LOG_JSON_SEQ, &given, false, &text);
     assert_string_equal(
         sn_buf_string(&text),
         "\x1e{\"Timestamp\":\"2026-11-16 07:01:06Z\",\"LogLevel\":\"Error\",\"EventId\":3,"
@@ -66,7 +66,7 @@ static void a_message_as_json_has_the_members_of_dotnet_monitor(void **state)
         "\"{OriginalFormat}\":\"order {Id}\"},\"Scopes\":[{\"Path\":\"/a\",\"User\":\"me\"}]}\n");
     sn_buf_clear(&text);
     given.level = 99;
-    sn_log_format_write(SN_LOG_NDJSON, &given, &text);
+    sn_log_format_write(SN_LOG_NDJSON, &given, false, &text);
     assert_int_equal(text.bytes[0], '{');
     assert_non_null(strstr(sn_buf_string(&text), "\"Information\""));
 }

@@ -13,7 +13,7 @@ export const SCOPE_TEXTS: readonly ScopeText[] = [
     { id: "read", title: "Read", text: "Also see processes, threads, logs and recordings. Values that look like secrets are left out.", goodFor: "People who look into problems" },
     { id: "control", title: "Control", text: "Also start, stop, upload and delete recordings.", goodFor: "People and scripts that record" },
     { id: "attach", title: "Attach", text: "Also change a process: code is run inside it.", goodFor: "Those who may change production" },
-    { id: "secrets", title: "Secrets", text: "Also see environments, whole command lines and core dumps, and manage keys. Everything.", goodFor: "Administrators" },
+    { id: "secrets", title: "Secrets", text: "Also see environments, whole command lines, whole logs and core dumps, and manage keys. Everything.", goodFor: "Administrators" },
 ];
 
 export function scopeText(scope: Scope): ScopeText | undefined {

@@ -56,6 +56,13 @@ function refuse(data: string): void {
     tell({ refused: { topic, why } }, takersOf(topic));
 }
 
+/* What this reader missed of a sequence is told as the topic tells of its own losses. A state comes again. */
+function lose(data: string): void {
+    const { topic, count } = JSON.parse(data) as { topic: string; count: number };
+    if (isSequence(topic))
+        tell({ topic, data: JSON.stringify({ lost: count }) }, takersOf(topic));
+}
+
 /* Logs and events are sequences: an old message is not the state of anything. */
 function isSequence(topic: string): boolean {
     return topic.startsWith("logs/") || topic.startsWith("events/");
@@ -117,6 +124,7 @@ function open(topics: string[]): void {
             later(3000);
     });
     made.addEventListener("refused", (event) => source === made && refuse((event as MessageEvent<string>).data));
+    made.addEventListener("lost", (event) => source === made && lose((event as MessageEvent<string>).data));
     for (const topic of topics)
         made.addEventListener(topic, (event) => source === made && take(topic, (event as MessageEvent<string>).data));
 }

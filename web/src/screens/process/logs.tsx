@@ -25,6 +25,7 @@ interface Message {
     Exception?: string;
     State?: Record<string, string | null>;
     Scopes?: (Record<string, string | null> | string)[];
+    Redacted?: string; // something of it is hidden, and why
 }
 
 interface Row {
@@ -37,6 +38,7 @@ interface Log {
     rows: Row[];
     ended: string | null;
     seen: number;
+    lost: number;
     rates: Rates;
 }
 
@@ -45,12 +47,17 @@ class Tail {
     rows: Row[] = [];
     ended: string | null = null;
     seen = 0;
+    lost = 0; // messages that were too large, or came too fast for their readers
     readonly rates = new LogRates();
 
     take(data: unknown): void {
-        const message = data as Message & { hasEnded?: boolean; why?: string };
+        const message = data as Message & { hasEnded?: boolean; why?: string; lost?: number };
         if (message.hasEnded) {
             this.ended = message.why ?? "";
+            return;
+        }
+        if (message.lost !== undefined) {
+            this.lost += message.lost;
             return;
         }
         this.ended = null;
@@ -64,10 +71,10 @@ class Tail {
 /* While paused, messages are still taken: they are there when one goes on. */
 function useLog(pid: number, isPaused: boolean): [Log, () => void] {
     const tail = useRef(new Tail());
-    const [log, setLog] = useState<Log>({ rows: [], ended: null, seen: 0, rates: { times: [], series: [] } });
+    const [log, setLog] = useState<Log>({ rows: [], ended: null, seen: 0, lost: 0, rates: { times: [], series: [] } });
     const paused = useRef(isPaused);
     paused.current = isPaused;
-    const show = () => setLog({ rows: tail.current.rows.slice(), ended: tail.current.ended, seen: tail.current.seen, rates: tail.current.rates.latest() });
+    const show = () => setLog({ rows: tail.current.rows.slice(), ended: tail.current.ended, seen: tail.current.seen, lost: tail.current.lost, rates: tail.current.rates.latest() });
     useEffect(() => {
         const pace = new Pace(() => paused.current || show(), LEAST_MS);
         const stop = subscribe(`logs/${pid}`, (data) => {
@@ -208,6 +215,8 @@ export function LogsTab({ pid, hasEnded, route }: TabProps) {
                 <span class="quiet" data-testid="log-count">{countText(shown.length, found.length, log)}</span>
             </div>
             {log.ended !== null && !hasEnded && <Notice mood="warn">No more messages come: {log.ended}</Notice>}
+            {log.lost > 0 && <Notice mood="warn">{log.lost === 1 ? "One message is" : `${log.lost} messages are`} missing: too large, or more at once than can be shown.</Notice>}
+            {log.rows.some((row) => row.message.Redacted) && <Notice>What looks like a secret is hidden as [redacted]. A key of the scope secrets shows it.</Notice>}
             <LogChart rates={log.rates} />
             {shown.length
                 ? <List rows={shown} follows={follows} onLeave={() => setFollows(false)} />

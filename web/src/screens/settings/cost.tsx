@@ -55,7 +55,7 @@ export function CostTab({ cost }: { cost: Cost }) {
                     <dt>Requests answered</dt><dd>{count(cost.requests)}</dd>
                     <dt>Open connections</dt><dd>{cost.connections}</dd>
                     <dt>Open streams</dt><dd>{cost.streams}</dd>
-                    <dt>Missed messages</dt><dd>{count(cost.lostMessages)} that slow readers did not take in time</dd>
+                    <dt>Missed messages</dt><dd>{count(cost.lostMessages)} that readers took too late, or that were too large</dd>
                 </dl>
             </Card>
         </>
