@@ -1,4 +1,6 @@
 // Two threads take two locks in opposite order.
+using System.Runtime.CompilerServices;
+
 namespace Shop.Illness;
 
 internal sealed class Deadlock() : Disease("deadlock", "two threads wait for each other's lock")
@@ -26,6 +28,7 @@ internal sealed class Deadlock() : Disease("deadlock", "two threads wait for eac
             thread.Join();
     }
 
+    [MethodImpl(MethodImplOptions.NoInlining)]
     private static void TakeBoth(object first, object second, Barrier bothHoldOne)
     {
         try

@@ -1,4 +1,5 @@
-// Something that can be wrong with the shop. Each is one file, and all can be cured.
+// Something that can be wrong with the shop. Each is one file, and all can be cured. The methods that README.md names are not inlined: whoever
+// looks for them finds them however long the shop has run.
 namespace Shop.Illness;
 
 internal abstract class Disease(string name, string about)

@@ -1,9 +1,11 @@
 // Baskets that nobody empties.
+using System.Runtime.CompilerServices;
+
 namespace Shop.Illness;
 
-internal sealed class Leak() : LoopingDisease("leak", "about 10 MB a second stay reachable, up to 500 MB")
+internal sealed class Leak() : LoopingDisease("leak", "about 5 MB a second stay reachable, up to 600 MB")
 {
-    private const int MostBaskets = 5_000;
+    private const int MostBaskets = 6_000;
 
     private static readonly List<Basket> s_forgotten = [];
 
@@ -13,11 +15,12 @@ internal sealed class Leak() : LoopingDisease("leak", "about 10 MB a second stay
             Enumerable.Range(0, 500).Select(i => $"line {i} is l{new string('o', 70)}ng").ToList();
     }
 
+    [MethodImpl(MethodImplOptions.NoInlining)]
     protected override void Step()
     {
         if (s_forgotten.Count < MostBaskets)
             s_forgotten.Add(new Basket());
-        Thread.Sleep(10);
+        Thread.Sleep(20);
     }
 
     protected override void End()

@@ -1,4 +1,6 @@
 // Work that waits without giving its pool thread back.
+using System.Runtime.CompilerServices;
+
 namespace Shop.Illness;
 
 internal sealed class Starvation() : LoopingDisease("starvation", "blocking calls occupy the thread pool")
@@ -21,6 +23,7 @@ internal sealed class Starvation() : LoopingDisease("starvation", "blocking call
         Thread.Sleep(20);
     }
 
+    [MethodImpl(MethodImplOptions.NoInlining)]
     private void AskSupplier()
     {
         Thread.Sleep(100);
