@@ -23,12 +23,14 @@ struct sonde_ndjson_options {
     size_t size;          /**< sizeof(struct sonde_ndjson_options) */
     const char *provider; /**< only this one's events; NULL: all */
     const char *name;     /**< only events of this name; NULL: all */
-    bool no_stacks;       /**< without the addresses of stacks */
+    bool no_stacks;       /**< without stacks */
+    bool addresses;       /**< stacks as addresses: as they are, and in one reading */
 };
 
 /** Writes every event as one line of JSON with its fields by name (NDJSON), as they lie in the
- * file. `options` may be NULL. Losses are lines too, whatever the options. Memory does not grow
- * with the file.
+ * file. `options` may be NULL. Losses are lines too, whatever the options. Frames of stacks are
+ * named by what the file tells, for which it is read twice. Memory does not grow with the file, but
+ * with the methods in it.
  *
  * SONDE_E_TRUNCATED: the trace was cut or is damaged; all of it that is intact was written. What
  * `write` returns other than SONDE_OK ends the writing and is returned. */

@@ -6,6 +6,7 @@
 #include <strings.h>
 #include <sys/stat.h>
 
+#include "api/event_frames.h"
 #include "api/options_in.h"
 #include "api/profile_internal.h"
 #include "api/walk.h"
@@ -97,23 +98,35 @@ static struct line_sink *new_lines(const struct sn_walk *walk,
     return lines;
 }
 
+static int write_lines(const char *path, const struct sonde_ndjson_options *options,
+                       struct sn_event_frames *frames, struct sn_writer writer,
+                       struct sonde_error *err)
+{
+    SN_AUTO(sn_walk_done) struct sn_walk walk;
+    int rc = sn_walk_init(&walk, path, err);
+    if (rc != SONDE_OK)
+        return rc;
+    struct line_sink *lines = new_lines(&walk, options);
+    if (!lines)
+        return sn_fail(err, SONDE_E_NOMEM, 0, "no memory for a conversion");
+    lines->writer = writer;
+    if (frames)
+        lines->json.owner = (struct sn_event_owner){.frame = sn_event_frames_name, .user = frames};
+    rc = sn_walk_subscribe(&walk, &sn_everything, &lines->sink, false, err);
+    return rc == SONDE_OK ? run_to_end(&walk, err) : rc;
+}
+
 int sonde_convert_ndjson(const char *path, const struct sonde_ndjson_options *options,
                          sonde_write_fn *write, void *user, struct sonde_error *err)
 {
+    SN_AUTO(sn_event_frames_free) struct sn_event_frames *frames = NULL;
     struct sonde_ndjson_options asked;
     int rc = sn_options_in(options, &asked, sizeof(asked), "NDJSON options", err);
+    if (rc == SONDE_OK && !asked.no_stacks && !asked.addresses)
+        rc = sn_event_frames_new(path, &frames, err);
     if (rc != SONDE_OK)
         return rc;
-    SN_AUTO(sn_walk_done) struct sn_walk walk;
-    rc = sn_walk_init(&walk, path, err);
-    if (rc != SONDE_OK)
-        return rc;
-    struct line_sink *lines = new_lines(&walk, &asked);
-    if (!lines)
-        return sn_fail(err, SONDE_E_NOMEM, 0, "no memory for a conversion");
-    lines->writer = (struct sn_writer){.write = write, .user = user};
-    rc = sn_walk_subscribe(&walk, &sn_everything, &lines->sink, false, err);
-    return rc == SONDE_OK ? run_to_end(&walk, err) : rc;
+    return write_lines(path, &asked, frames, (struct sn_writer){.write = write, .user = user}, err);
 }
 
 /* --- NetTrace --- */

@@ -33,6 +33,7 @@ struct arguments {
     bool merge_threads;
     bool lines;
     bool no_stacks;
+    bool addresses;
 };
 
 static const struct sn_option options[] = {
@@ -61,7 +62,9 @@ static const struct sn_option options[] = {
     {0, "event", SN_OPTION_TEXT, offsetof(struct arguments, event), "NAME",
      "ndjson: only events of this name"},
     {0, "no-stacks", SN_OPTION_FLAG, offsetof(struct arguments, no_stacks), NULL,
-     "ndjson: without the addresses of stacks"},
+     "ndjson: without stacks"},
+    {0, "addresses", SN_OPTION_FLAG, offsetof(struct arguments, addresses), NULL,
+     "ndjson: stacks as addresses, not as names"},
     {0, "nettrace-version", SN_OPTION_NUMBER, offsetof(struct arguments, version), "N",
      "nettrace: 4 or 6 (default)"},
     SN_OPTIONS_END,
@@ -192,6 +195,7 @@ static int check_effects(const struct arguments *given, const char *format, stru
         {"provider", given->provider != NULL, FOR_NDJSON},
         {"event", given->event != NULL, FOR_NDJSON},
         {"no-stacks", given->no_stacks, FOR_NDJSON},
+        {"addresses", given->addresses, FOR_NDJSON},
         {"nettrace-version", given->version != 0, FOR_NETTRACE},
     };
     for (size_t i = 0; i < sizeof(uses) / sizeof(*uses); i++) {
@@ -221,7 +225,8 @@ static int convert_ndjson(struct job *job)
     struct sonde_ndjson_options how = {.size = sizeof(how),
                                        .provider = job->arguments->provider,
                                        .name = job->arguments->event,
-                                       .no_stacks = job->arguments->no_stacks};
+                                       .no_stacks = job->arguments->no_stacks,
+                                       .addresses = job->arguments->addresses};
     int rc = open_output(job);
     return rc == SONDE_OK ? sonde_convert_ndjson(job->input, &how, write_piece, job, job->err) : rc;
 }

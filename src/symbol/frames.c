@@ -294,6 +294,21 @@ static uint32_t walk(struct sn_frames *frames, const struct sn_event *event, boo
     return node;
 }
 
+const struct sn_frame *sn_frames_at(struct sn_frames *frames, const struct sn_event *event,
+                                    uint32_t index)
+{
+    const struct sn_code_process *process =
+        sn_code_process(frames->code, event->pid, event->time_ns);
+    bool has_leaf = index == 0 && is_stopped_anywhere(event);
+    uint64_t found =
+        frame_of(frames, event, address_at(event, index), is_place(frames, event, index, has_leaf),
+                 process ? process->index : 0);
+    uint32_t frame = (uint32_t)found - 1; /* 0: SN_NO_INDEX */
+    if (frame == SN_NO_INDEX || frame == sn_profile_frame(frames->profile, &unknown))
+        return NULL;
+    return &frames->profile->frames[frame];
+}
+
 static uint32_t node_named(struct sn_frames *frames, uint32_t parent, const char *name,
                            uint8_t kind)
 {

@@ -9,6 +9,7 @@
 
 struct sn_code;
 struct sn_event;
+struct sn_frame;
 struct sn_frames;
 struct sn_place;
 struct sn_profile;
@@ -34,6 +35,11 @@ void sn_frames_set_kernel(struct sn_frames *frames);
 
 /* From now on a frame for the process stands above each stack. */
 void sn_frames_set_processes(struct sn_frames *frames);
+
+/* The frame at one place of an event's stack, the leaf first; NULL when nobody knows what lies
+ * there, or there is no room. Borrowed until the next call. */
+const struct sn_frame *sn_frames_at(struct sn_frames *frames, const struct sn_event *event,
+                                    uint32_t index);
 
 /* The node of an event's stack: its leaf. 0 (the root) for an event without stack. */
 uint32_t sn_frames_node(struct sn_frames *frames, const struct sn_event *event);
