@@ -54,6 +54,9 @@ static void put_store(struct sn_buf *to, struct sn_store_desk *store)
     put(to, "sonde_store_bytes", "gauge", "What is kept.", (double)health.bytes);
     put(to, "sonde_store_dropped_points_total", "counter", "Points that could not be kept.",
         (double)health.dropped_count);
+    put(to, "sonde_store_clamped_points_total", "counter",
+        "Points whose time could not be: kept with the time they came at.",
+        (double)health.clamped_count);
     put(to, "sonde_store_is_degraded", "gauge", "1 while the disk is full or broken.",
         health.is_degraded);
 }

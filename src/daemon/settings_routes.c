@@ -136,6 +136,7 @@ static void put_retention(struct sn_rest_call *call, struct sn_json *json)
     sn_json_u64(json, "recordings", numbers.recording_count);
     sn_json_u64(json, "recordingBytes", numbers.recording_bytes);
     sn_json_u64(json, "droppedPoints", health.dropped_count);
+    sn_json_u64(json, "clampedPoints", health.clamped_count);
     sn_json_u64(json, "damagedChunks", health.damaged_count);
     sn_json_text(json, "setAside", health.set_aside);
     sn_json_bool(json, "isDegraded", health.is_degraded);

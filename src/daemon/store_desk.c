@@ -22,7 +22,8 @@
 #define COMMIT_EVERY_NS  SN_NS_PER_SECOND
 #define SWEEP_EVERY_NS   (10ull * SN_NS_PER_SECOND)
 #define COUNT_EVERY_NS   (20ull * SN_NS_PER_SECOND)
-#define SWEEP_AT_ONCE_NS (20ull * SN_NS_PER_MS) /* then somebody may have come meanwhile */
+#define SWEEP_AT_ONCE_NS (20ull * SN_NS_PER_MS)      /* then somebody may have come meanwhile */
+#define LATE_MOST_NS     (120ull * SN_NS_PER_SECOND) /* a point of a machine that is busy */
 
 struct sn_store_desk {
     pthread_t thread;
@@ -30,10 +31,12 @@ struct sn_store_desk {
     _Atomic bool is_ending;
     struct sn_mailbox *mailbox;
     struct sn_store *store; /* of the thread, but for where its files are */
+    uint64_t interval_ns;   /* between points */
 
     pthread_mutex_t lock;           /* of what follows */
     struct sn_store_batch incoming; /* filled by the roads thread */
     uint64_t dropped_count;         /* points that found no room in it */
+    uint64_t clamped_count;         /* points of times that cannot be */
     struct sn_store_health health;
     struct sn_store_numbers numbers;
     bool is_limited; /* otherwise than at the start */
@@ -104,6 +107,7 @@ static void publish(struct sn_store_desk *desk)
         desk->commit_due_ns = sn_clock_deadline(COMMIT_EVERY_NS);
     (void)pthread_mutex_lock(&desk->lock);
     health.dropped_count += desk->dropped_count;
+    health.clamped_count = desk->clamped_count;
     desk->health = health;
     (void)pthread_mutex_unlock(&desk->lock);
 }
@@ -189,15 +193,29 @@ static void *run(void *user)
     return NULL;
 }
 
+/* A target's clock is its own, and may say anything. What a point is over ended before it came, and
+ * not long before: the time at which it came is near enough for one that says otherwise. */
+static bool is_possible(const struct sn_store_desk *desk, uint64_t utc_ns, uint64_t now_ns)
+{
+    return utc_ns <= now_ns + desk->interval_ns &&
+           utc_ns + desk->interval_ns + LATE_MOST_NS >= now_ns;
+}
+
 void sn_store_desk_point(struct sn_store_desk *desk, const struct sonde_process *process,
                          const struct sonde_point *point)
 {
     if (!desk)
         return;
+    struct sonde_point kept = *point;
+    uint64_t now_ns = sn_clock_utc_ns();
+    bool is_clamped = !is_possible(desk, point->utc_ns, now_ns);
+    if (is_clamped)
+        kept.utc_ns = now_ns;
     (void)pthread_mutex_lock(&desk->lock);
     bool is_first = !desk->incoming.count;
-    bool is_taken = sn_store_batch_add(&desk->incoming, process, point);
+    bool is_taken = sn_store_batch_add(&desk->incoming, process, &kept);
     desk->dropped_count += !is_taken;
+    desk->clamped_count += is_clamped;
     (void)pthread_mutex_unlock(&desk->lock);
     if (is_first && is_taken)
         sn_mailbox_stir(desk->mailbox);
@@ -235,6 +253,7 @@ int sn_store_desk_new(struct sn_daemon *daemon, struct sn_store_desk **ret_desk,
     desk->incoming.bytes = sn_buf_with_limit(BATCH_SIZE_MAX);
     desk->taken.bytes = sn_buf_with_limit(BATCH_SIZE_MAX);
     desk->known = sn_table_with_limit(KNOWN_MAX);
+    desk->interval_ns = options->interval_ns ? options->interval_ns : SN_NS_PER_SECOND;
     desk->commit_due_ns = UINT64_MAX;
     desk->sweep_due_ns = sn_clock_deadline(SWEEP_EVERY_NS);
     char folder[PATH_MAX];

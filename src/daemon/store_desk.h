@@ -42,7 +42,8 @@ bool sn_store_desk_numbers(struct sn_store_desk *desk, struct sn_store_numbers *
 /* In its thread: other limits, until the controller ends; 0: as it is. */
 void sn_store_desk_limit(struct sn_store_desk *desk, uint64_t bytes_max, uint64_t age_max_ns);
 
-/* From the roads thread: one point of a process, taken over within a second. NULL is fine. */
+/* From the roads thread: one point of a process, taken over within a second. One whose time cannot
+ * be, by our clock, gets the time at which it came, and is counted. NULL is fine. */
 void sn_store_desk_point(struct sn_store_desk *desk, const struct sonde_process *process,
                          const struct sonde_point *point);
 

@@ -11,6 +11,7 @@
 
 struct desk_bench {
     char folder[64];
+    uint64_t start_ns; /* of its points, to the second: a while ago */
     struct sn_serve_options options;
     struct sn_daemon daemon;
 };
@@ -25,6 +26,7 @@ static int begin(void **state)
     assert_non_null(mkdtemp(bench->folder));
     bench->options.state_folder = bench->folder;
     bench->daemon.options = &bench->options;
+    bench->start_ns = (sn_clock_utc_ns() / BENCH_SECOND - 110) * BENCH_SECOND;
     if (sn_store_desk_new(&bench->daemon, &bench->daemon.store, &err) != SONDE_OK)
         fail_msg("%s", err.text);
     *state = bench;
@@ -91,7 +93,8 @@ static struct asked ask(struct desk_bench *bench)
 
 static void put(struct desk_bench *bench, uint64_t second)
 {
-    struct sonde_point point = bench_point("cpu", second, (double)second);
+    struct sonde_point point = bench_point("cpu", 0, (double)second);
+    point.utc_ns = bench->start_ns + second * BENCH_SECOND;
     sn_store_desk_point(bench->daemon.store, &process, &point);
 }
 
@@ -104,7 +107,11 @@ static void points_are_kept_within_a_moment(void **state)
     while (ask(bench).answer.count < 2)
         assert_true(sn_clock_monotonic_ns() < end_ns);
     struct asked asked = ask(bench);
-    assert_string_equal(asked.answer.text, "shop.cpu@0=0(0-0)1 shop.cpu@1=1(1-1)1");
+    char expected[128];
+    unsigned long long start = (bench->start_ns - BENCH_START_NS) / BENCH_SECOND;
+    (void)snprintf(expected, sizeof(expected), "shop.cpu@%llu=0(0-0)1 shop.cpu@%llu=1(1-1)1", start,
+                   start + 1);
+    assert_string_equal(asked.answer.text, expected);
     assert_string_equal(asked.command_line, "shop --db-password [redacted]");
 }
 
@@ -127,6 +134,59 @@ static void a_question_knows_what_was_put_before_it(void **state)
             (void)usleep(1000);
         assert_int_equal(asked.answer.count, second + 1);
     }
+}
+
+static bool take_time(void *user, const struct sn_store_sample *sample)
+{
+    uint64_t *times = user;
+    times[(size_t)sample->value] = sample->utc_ns;
+    return true;
+}
+
+struct times {
+    struct sn_mailbox_task task;
+    struct sn_store_desk *desk;
+    uint64_t of[4];
+    _Atomic bool is_done;
+};
+
+static void ask_times(void *user)
+{
+    struct times *times = user;
+    sn_store_desk_catch_up(times->desk);
+    (void)sn_store_history(sn_store_desk_store(times->desk), &(struct sn_store_query){0}, take_time,
+                           times->of, NULL);
+    times->is_done = true;
+}
+
+/* By clocks of a year to come, of 1970, of two seconds ago, of a moment from now. */
+static void times_that_cannot_be_are_ours_and_counted(void **state)
+{
+    struct desk_bench *bench = *state;
+    struct sn_store_health health = {0};
+    uint64_t before_ns = sn_clock_utc_ns() / SN_NS_PER_MS * SN_NS_PER_MS;
+    const uint64_t claimed[4] = {before_ns + 365ull * 86400 * BENCH_SECOND, 7,
+                                 before_ns - 2ull * BENCH_SECOND, before_ns + BENCH_SECOND / 2};
+    for (unsigned i = 0; i < 4; i++) {
+        struct sonde_point point = bench_point("cpu", 0, i);
+        point.utc_ns = claimed[i];
+        sn_store_desk_point(bench->daemon.store, &process, &point);
+    }
+    uint64_t after_ns = sn_clock_utc_ns();
+    struct times times = {.desk = bench->daemon.store};
+    sn_store_desk_post(bench->daemon.store, &times.task, ask_times, &times);
+    while (!times.is_done)
+        (void)usleep(1000);
+    for (unsigned i = 0; i < 2; i++)
+        assert_true(times.of[i] >= before_ns && times.of[i] <= after_ns);
+    for (unsigned i = 2; i < 4; i++)
+        assert_true(times.of[i] == claimed[i]);
+    uint64_t end_ns = sn_clock_deadline(60ull * SN_NS_PER_SECOND);
+    while (health.clamped_count < 2) {
+        assert_true(sn_clock_monotonic_ns() < end_ns);
+        sn_store_desk_health(bench->daemon.store, &health);
+    }
+    assert_int_equal(health.clamped_count, 2);
 }
 
 static void points_of_the_last_moment_are_kept_at_the_end(void **state)
@@ -210,6 +270,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         DESK_TEST(points_are_kept_within_a_moment),
         DESK_TEST(a_question_knows_what_was_put_before_it),
+        DESK_TEST(times_that_cannot_be_are_ours_and_counted),
         DESK_TEST(points_of_the_last_moment_are_kept_at_the_end),
         DESK_TEST(what_finds_no_room_is_dropped_and_counted),
         cmocka_unit_test(without_a_desk_nothing_happens),

@@ -67,6 +67,47 @@ static void series_become_chunks_and_blocks_go(void **state)
     (void)sqlite3_close(db);
 }
 
+/* How many chunks the series have together. */
+static int chunk_count(struct store_bench *bench)
+{
+    char path[128];
+    sqlite3 *db = NULL;
+    sqlite3_stmt *count = NULL;
+    sn_store_close(bench->store);
+    bench->store = NULL;
+    (void)snprintf(path, sizeof(path), "%s/store.db", bench->folder);
+    assert_int_equal(sqlite3_open(path, &db), SQLITE_OK);
+    assert_int_equal(sqlite3_prepare_v2(db, "SELECT count(*) FROM chunk", -1, &count, NULL),
+                     SQLITE_OK);
+    assert_int_equal(sqlite3_step(count), SQLITE_ROW);
+    int chunks = sqlite3_column_int(count, 0);
+    (void)sqlite3_finalize(count);
+    (void)sqlite3_close(db);
+    bench_open(bench);
+    return chunks;
+}
+
+/* Were the others silent beside it, each 16th commit would make small chunks of all of them. */
+static void a_point_of_the_future_silences_nobody(void **state)
+{
+    struct store_bench *bench = *state;
+    int64_t shop = bench_process(bench, 10, "shop");
+    struct sonde_point liar = bench_point("cpu", 0, 1);
+    liar.utc_ns = sn_clock_utc_ns() + 365ull * 86400 * BENCH_SECOND;
+    assert_int_equal(sn_store_point(bench->store, bench_process(bench, 20, "liar"), &liar, NULL),
+                     SONDE_OK);
+    for (int life = 0; life < 2; life++) {
+        for (unsigned i = 0; i < 20; i++) {
+            struct sonde_point point = bench_point("cpu", 0, i);
+            point.utc_ns = sn_clock_utc_ns();
+            assert_int_equal(sn_store_point(bench->store, shop, &point, NULL), SONDE_OK);
+            bench_commit(bench);
+        }
+        assert_int_equal(chunk_count(bench), 0);
+        shop = bench_process(bench, 10, "shop");
+    }
+}
+
 static void many_points_of_one_series_at_once_are_all_kept(void **state)
 {
     struct store_bench *bench = *state;
@@ -666,6 +707,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         STORE_TEST(points_are_there_before_and_after_a_commit_and_a_restart),
         STORE_TEST(series_become_chunks_and_blocks_go),
+        STORE_TEST(a_point_of_the_future_silences_nobody),
         STORE_TEST(many_points_of_one_series_at_once_are_all_kept),
         STORE_TEST(questions_choose_by_process_time_and_counter),
         STORE_TEST(steps_put_points_together),

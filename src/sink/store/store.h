@@ -40,6 +40,7 @@ struct sn_store_health {
     char why[160];
     uint64_t bytes;         /* of everything */
     uint64_t dropped_count; /* points that could not be kept */
+    uint64_t clamped_count; /* points whose times could not be: they got the time they came at */
     uint64_t damaged_count; /* chunks that cannot be read */
     uint32_t schema_version;
     char set_aside[64]; /* the name that a damaged database got since we began; "" */

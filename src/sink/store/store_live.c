@@ -319,6 +319,15 @@ static int find_series(struct sn_store *store, struct sn_store_live *live,
 
 /* --- points --- */
 
+/* Silence is told by our clock: a point of the future silences nobody. */
+static void note_time(struct sn_store *store, uint64_t time_ms)
+{
+    uint64_t now_ms = sn_clock_utc_ns() / SN_STORE_NS_PER_MS;
+    uint64_t known_ms = time_ms < now_ms ? time_ms : now_ms;
+    if (known_ms > store->newest_ms)
+        store->newest_ms = known_ms;
+}
+
 /* The one number that is kept of it. */
 static double number_of(const struct sonde_point *point)
 {
@@ -432,8 +441,7 @@ int sn_store_point(struct sn_store *store, int64_t process_id, const struct sond
         live->first_ms = time_ms;
         live->is_dirty = true;
     }
-    if (time_ms > store->newest_ms)
-        store->newest_ms = time_ms;
+    note_time(store, time_ms);
     return SONDE_OK;
 }
 
@@ -489,8 +497,7 @@ int sn_store_live_recall(struct sn_store *store, struct sn_table *by_id,
     series->wants_seal |= series->points.count >= full_count(series);
     if (series->live->last_ms < entry->time_ms)
         series->live->last_ms = entry->time_ms;
-    if (store->newest_ms < entry->time_ms)
-        store->newest_ms = entry->time_ms;
+    note_time(store, entry->time_ms);
     return SONDE_OK;
 }
 

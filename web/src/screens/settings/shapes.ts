@@ -36,6 +36,7 @@ export interface Retention {
     recordings: number;
     recordingBytes: number;
     droppedPoints: number;
+    clampedPoints: number;
     damagedChunks: number;
     setAside: string;
     isDegraded: boolean;

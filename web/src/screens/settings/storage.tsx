@@ -77,6 +77,7 @@ function Facts({ retention }: { retention: Retention }) {
             <dt>History</dt><dd>{count(retention.series)} series of {count(retention.processes)} processes</dd>
             <dt>Free on the disk</dt><dd>{bytes(retention.freeBytes)}</dd>
             {retention.droppedPoints > 0 && <><dt>Lost</dt><dd>{count(retention.droppedPoints)} values that could not be written</dd></>}
+            {retention.clampedPoints > 0 && <><dt>Wrong clocks</dt><dd>{count(retention.clampedPoints)} values had times that cannot be; they are kept with the time they came at</dd></>}
             {retention.damagedChunks > 0 && <><dt>Damaged</dt><dd>{count(retention.damagedChunks)} pieces of history cannot be read and are passed over</dd></>}
             {retention.setAside && <><dt>Set aside</dt><dd>a damaged database, as <code>{retention.setAside}</code></dd></>}
         </dl>
