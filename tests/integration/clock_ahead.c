@@ -5,23 +5,24 @@
 #include <time.h>
 #include <unistd.h>
 
-#define AHEAD_SECONDS (30 * 86400)
+#define AHEAD_SECONDS (30L * 86400)
 
-int clock_gettime(clockid_t clock, struct timespec *time)
+/* NOLINTBEGIN(readability-inconsistent-declaration-parameter-name): the library's are reserved */
+int clock_gettime(clockid_t clock, struct timespec *to)
 {
-    long rc = syscall(SYS_clock_gettime, clock, time);
+    long rc = syscall(SYS_clock_gettime, clock, to);
     if (rc == 0 && (clock == CLOCK_REALTIME || clock == CLOCK_REALTIME_COARSE))
-        time->tv_sec += AHEAD_SECONDS;
+        to->tv_sec += AHEAD_SECONDS;
     return (int)rc;
 }
 
-int gettimeofday(struct timeval *restrict time, void *restrict zone)
+int gettimeofday(struct timeval *restrict to, void *restrict zone)
 {
-    (void)zone;
     struct timespec now;
     int rc = clock_gettime(CLOCK_REALTIME, &now);
-    time->tv_sec = now.tv_sec;
-    time->tv_usec = now.tv_nsec / 1000;
+    (void)zone;
+    to->tv_sec = now.tv_sec;
+    to->tv_usec = now.tv_nsec / 1000;
     return rc;
 }
 
@@ -33,3 +34,4 @@ time_t time(time_t *to)
         *to = now.tv_sec;
     return now.tv_sec;
 }
+/* NOLINTEND(readability-inconsistent-declaration-parameter-name) */
