@@ -70,8 +70,8 @@ export function CompareBar({ state, base, model }: { state: FlameState; base: Ba
             <span class="only-read" role="status">{base.baseline ? "Compared with the baseline" : ""}</span>
             {base.baseline && model?.base ? <Scale model={model} state={state} /> : <span class="quiet">Reading the baseline…</span>}
             <div class="flame-end">
-                <Choice label="Same scale by" options={[["total", "By total"], ["time", "By time"]] as const} value={state.byTime ? "time" : "total"}
-                    onChange={(norm) => change({ norm: norm === "time" ? norm : "" })} />
+                <Choice label="Same scale by" options={[["time", "By time"], ["total", "By total"]] as const} value={state.byTime ? "time" : "total"}
+                    onChange={(norm) => change({ norm: norm === "total" ? norm : "" })} />
                 <Choice label="Widths of" options={[["now", "Now"], ["before", "Before"]] as const} value={state.isBefore ? "before" : "now"}
                     onChange={(side) => change({ side: side === "before" ? side : "" })} />
                 {stop}

@@ -53,7 +53,7 @@ export function readState({ params }: Route): FlameState {
         method: text("method"),
         module: text("module"),
         base: text("base"),
-        byTime: text("norm") === "time",
+        byTime: text("norm") !== "total",
         isBefore: text("side") === "before",
         sort: oneOf(sort.replace(/^-/, ""), SORTS, text("base") ? "change" : "self"),
         isUpwards: sort.startsWith("-"),
