@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import test from "node:test";
 import { changeOf, growth, strengthOf } from "./change";
 import { Colours } from "./colours";
-import { FrameTable } from "./rows";
+import { FrameTable, type FrameRow } from "./rows";
 import { formatPercent, formatValue, shorten, visible } from "./text";
 
 /* sRGB luminance of an oklch colour, as its inventor gives the way. */
@@ -52,14 +52,36 @@ test("the text of boxes has a contrast of 4.5", () => {
     }
 });
 
-test("groups keep their colours while a profile grows", () => {
+test("a frame has one colour, whatever else there is and however much of it", () => {
+    const rows: FrameRow[] = Array.from({ length: 60 }, (_, f) => [f, `Space${f % 7}.Type.Method${f}`, `${f % 3 ? "Shop" : "System"}.Module${f % 11}`, "managed", f % 3 ? 0 : 1]);
+    const tableOf = (some: FrameRow[]) => {
+        const table = new FrameTable();
+        some.forEach((row) => table.place(row));
+        return table;
+    };
+    const [one, other] = [tableOf(rows), tableOf([...rows].reverse())];
+    const hues = new Set<string>();
+    for (const by of ["module", "space"] as const) {
+        for (const isDark of [false, true]) {
+            const cpu = new Colours(one, new Float64Array(60).map((_, f) => f), by, isDark);
+            const wall = new Colours(other, new Float64Array(60).map((_, f) => f * f + 1), by, isDark, null);
+            for (const [f, row] of rows.entries()) {
+                assert.equal(cpu.of(f), wall.of(other.find(row[1])), row[1]);
+                if (cpu.isOwn(f))
+                    hues.add(/([\d.]+)\)$/.exec(cpu.of(f))![1]!);
+            }
+        }
+    }
+    assert.equal(hues.size, 1, "own code has one hue");
+});
+
+test("what is in the legend stays where it is while a profile grows", () => {
     const table = new FrameTable();
-    const first = table.place([0, "A.B.C", "A", "managed", 0]);
-    const second = table.place([1, "B.B.C", "B", "managed", 0]);
+    table.place([0, "A.B.C", "A", "managed", 0]);
+    table.place([1, "B.B.C", "B", "managed", 0]);
     const before = new Colours(table, Float64Array.of(5, 1), "module", false);
     const after = new Colours(table, Float64Array.of(5, 90), "module", false, before);
-    assert.equal(after.of(first), before.of(first));
-    assert.equal(after.of(second), before.of(second));
+    assert.deepEqual(after.legend(), before.legend());
 });
 
 test("changes say what grew and what shrank", () => {

@@ -1,5 +1,6 @@
-/* What colour a frame has: its module or namespace gives the hue, the reader's own code is bright, the framework pale, the runtime
- * grey. In a comparison red grew and blue shrank; by waiting, amber waits and green runs. Text on any of them has a contrast of
+/* What colour a frame has. It depends on the frame's own names only, so that it is the same in every view, in the report, and for
+ * whoever opens a copied link: the reader's own code is bright and of one hue, its module or namespace gives the shade; that of the
+ * framework is pale, its module or namespace gives the hue; the runtime is grey. In a comparison red grew and blue shrank; by waiting, amber waits and green runs. Text on any of them has a contrast of
  * at least 4.5 (colours.test.ts). */
 import { FRAMEWORK, KIND, type Words } from "./profile";
 
@@ -10,8 +11,8 @@ export interface LegendItem {
     colour: string;
 }
 
-/* Hues that stay apart for most eyes, in the order they are given out: the heaviest module is orange. */
-const HUES = [52, 240, 150, 340, 85, 285, 195, 20, 120, 312];
+const OWN_HUE = 52; // orange
+const OWN_SHADES = 5;
 const FRAMEWORK_HUES = [255, 225, 285, 200];
 const LEGEND_GROUPS = 6;
 
@@ -59,27 +60,19 @@ export class Colours {
     readonly #cache: string[] = [];
     readonly #changes: string[] = [];
     readonly #waits: string[] = [];
-    readonly #rank = new Map<number, number>();
-    readonly #ranked: number[] = [];
+    readonly #ranked = new Set<number>(); // groups in the legend's order
 
-    /* `totals`: of every frame, to order the groups. `before`: colours that groups have already keep, while a profile grows. */
+    /* `totals`: of every frame, to order the legend. `before`: what is in it stays where it is, while a profile grows. */
     constructor(readonly words: Words, totals: Float64Array, readonly by: ColourBy, readonly isDark: boolean, before?: Colours | null) {
         if (before && before.by === by && before.words === words)
-            before.#ranked.forEach((group) => this.#give(group));
+            before.#ranked.forEach((group) => this.#ranked.add(group));
         const weights = new Map<number, number>();
         for (let f = 0; f < totals.length; f++) {
             if (this.isOwn(f))
                 weights.set(this.#groupOf(f), Math.max(weights.get(this.#groupOf(f)) ?? 0, totals[f]!));
         }
         const heaviestFirst = [...weights.entries()].sort((a, b) => b[1] - a[1] || a[0] - b[0]);
-        heaviestFirst.forEach(([group]) => this.#give(group));
-    }
-
-    #give(group: number): void {
-        if (this.#rank.has(group))
-            return;
-        this.#rank.set(group, this.#ranked.length);
-        this.#ranked.push(group);
+        heaviestFirst.forEach(([group]) => this.#ranked.add(group));
     }
 
     #groupOf(frame: number): number {
@@ -106,7 +99,8 @@ export class Colours {
     }
 
     #ownColour(group: number, jitter: number): string {
-        return this.#tone("own", jitter, HUES[(this.#rank.get(group) ?? 0) % HUES.length]!);
+        const shade = (hash(this.#groupName(group)) % OWN_SHADES) / (OWN_SHADES - 1) - 0.5;
+        return this.#tone("own", shade * (this.isDark ? 0.05 : 0.08) + jitter / 2, OWN_HUE);
     }
 
     #mix(frame: number): string {
@@ -160,13 +154,13 @@ export class Colours {
     legend(): LegendItem[] {
         if (this.by === "waiting")
             return [0, 0.5, 1].map((share, i) => ({ label: ["runs", "half and half", "waits"][i]!, colour: this.ofWaiting(share) }));
-        const items = this.#ranked.slice(0, LEGEND_GROUPS).map((group) => ({
+        const items = [...this.#ranked].slice(0, LEGEND_GROUPS).map((group) => ({
             label: this.#groupName(group) || (this.by === "module" ? "no module" : "no namespace"),
             colour: this.#ownColour(group, 0),
         }));
         const kinds = new Set(this.words.frames.kind);
-        if (this.#ranked.length > LEGEND_GROUPS)
-            items.push({ label: `${this.#ranked.length - LEGEND_GROUPS} more`, colour: "transparent" });
+        if (this.#ranked.size > LEGEND_GROUPS)
+            items.push({ label: `${this.#ranked.size - LEGEND_GROUPS} more`, colour: "transparent" });
         items.push({ label: "framework", colour: this.#tone("framework", 0, 255) });
         if (kinds.has(KIND.native) || kinds.has(KIND.runtime))
             items.push({ label: "runtime and native", colour: this.#tone("runtime", 0, 30) });

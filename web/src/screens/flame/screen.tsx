@@ -96,7 +96,7 @@ function NamesNote({ feed, model, table }: { feed: Feed; model: Model; table: Fr
     return !feed.rows.isComplete && isMost ? <p class="quiet flame-hint">The names of methods are coming: the runtime tells them within a few seconds.</p> : null;
 }
 
-/* Colours that groups have they keep while a profile grows. */
+/* The legend keeps its order while a profile grows. */
 function useColours(model: Model | null, state: FlameState, table: FrameTable): Colours {
     const isDark = useCell(theme) === "dark";
     const before = useRef<Colours | null>(null);
