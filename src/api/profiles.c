@@ -35,8 +35,13 @@
 #define TASK_STOPS     0x40ull
 #define ACTIVITY_FLOW  0x80ull /* activity ids follow awaits; nearly free */
 
+#define ERROR   2
 #define INFO    4
 #define VERBOSE 5
+
+/* Methods as they are compiled, with their lines: beside the rundown that a live recording reads.
+ */
+#define LIVE_NAMES (LOADER | JIT | JIT_MAPS)
 
 /* Methods and modules, so that stacks get names: see docs/profiles.md. */
 #define NAMES_RUNDOWN 0x80020139ull
@@ -90,7 +95,7 @@ static const struct sonde_provider aspnet[] = {
     {"Microsoft.AspNetCore.Hosting", UINT64_MAX, INFO, NULL, NULL, 0, false},
     {"Microsoft-AspNetCore-Server-Kestrel", UINT64_MAX, INFO, NULL, NULL, 0, false},
     {TASKS, ACTIVITY_FLOW, INFO, NULL, NULL, 0, false},
-    {RUNTIME, EXCEPTION, 2, NULL, NULL, 0, false},
+    {RUNTIME, EXCEPTION, ERROR, NULL, NULL, 0, false},
 };
 static const struct sonde_provider http[] = {
     {"System.Net.Http", UINT64_MAX, INFO, NULL, NULL, 0, false},
@@ -128,6 +133,30 @@ static const struct sonde_provider live[] = {
     {"Microsoft.AspNetCore.Hosting", UINT64_MAX, INFO, NULL, NULL, 0, false},
     {"System.Net.Http", UINT64_MAX, INFO, NULL, NULL, 0, false},
     {TASKS, ACTIVITY_FLOW, INFO, NULL, NULL, 0, false},
+};
+/* The parts of it, one for what each view of the page shows: nobody pays for what nobody looks at.
+ */
+static const struct sonde_provider live_cpu[] = {
+    {SAMPLER, 0, INFO, NULL, NULL, 0, false},
+    {RUNTIME, LIVE_NAMES, INFO, NULL, NULL, 0, false},
+};
+static const struct sonde_provider live_alloc[] = {
+    {RUNTIME, LIVE_NAMES | GC | SAMPLED, VERBOSE, NULL, NULL, 0, false},
+};
+static const struct sonde_provider live_exceptions[] = {
+    {RUNTIME, LIVE_NAMES | EXCEPTION, INFO, NULL, NULL, 0, false},
+};
+static const struct sonde_provider live_locks[] = {
+    {RUNTIME, LIVE_NAMES | CONTENTION, INFO, NULL, NULL, 0, false},
+};
+static const struct sonde_provider live_gc[] = {
+    {RUNTIME, GC, INFO, NULL, NULL, 0, false},
+};
+static const struct sonde_provider live_requests[] = {
+    {"Microsoft.AspNetCore.Hosting", UINT64_MAX, INFO, NULL, NULL, 0, false},
+    {"System.Net.Http", UINT64_MAX, INFO, NULL, NULL, 0, false},
+    {TASKS, ACTIVITY_FLOW, INFO, NULL, NULL, 0, false},
+    {RUNTIME, EXCEPTION, ERROR, NULL, NULL, 0, false},
 };
 static const struct sonde_provider waits[] = {
     {RUNTIME, WAIT | CONTENTION, VERBOSE, NULL, NULL, 0, false},
@@ -170,6 +199,14 @@ static const struct sonde_trace_profile profiles[] = {
     PROFILE("live",
             "samples, allocations, collections, exceptions, locks, requests: what the page shows",
             live, NAMES_RUNDOWN),
+    PROFILE("live-cpu", "of live: samples, for flame graphs of CPU and wall time", live_cpu,
+            NAMES_RUNDOWN),
+    PROFILE("live-alloc", "of live: sampled allocations", live_alloc, NAMES_RUNDOWN),
+    PROFILE("live-exceptions", "of live: exceptions", live_exceptions, NAMES_RUNDOWN),
+    PROFILE("live-locks", "of live: lock contention", live_locks, NAMES_RUNDOWN),
+    PROFILE("live-gc", "of live: collections", live_gc, GC_RUNDOWN),
+    PROFILE("live-requests", "of live: requests that come in and go out", live_requests,
+            NAMES_RUNDOWN),
 };
 
 const struct sonde_trace_profile *sonde_trace_profiles(size_t *ret_count)

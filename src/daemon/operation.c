@@ -24,7 +24,7 @@
 #define ENDED_MAX 200u /* of those that are no recordings */
 /* A runtime has 64 sessions for everybody who wants one. */
 #define RECORDINGS_MAX_OF_ONE 8u
-#define LIVE_MAX              16u /* that run: one a process, beside recordings */
+#define LIVE_MAX              16u /* that run: one a process and profile, beside recordings */
 #define STOP_PATIENCE_NS      (60 * (uint64_t)SN_NS_PER_SECOND)
 
 const char *sn_operation_state_name(enum sn_operation_state state)
@@ -61,11 +61,19 @@ struct sn_operation *sn_operation_find(struct sn_daemon *daemon, const char *id)
     return operation;
 }
 
-struct sn_operation *sn_operation_live(struct sn_daemon *daemon, uint32_t pid, const char *uid)
+static bool has_profile(const struct sn_operation *operation, const char *profile)
+{
+    const char *own = json_string_value(json_object_get(operation->settings, "profile"));
+    return own && strcmp(own, profile) == 0;
+}
+
+struct sn_operation *sn_operation_live(struct sn_daemon *daemon, uint32_t pid, const char *uid,
+                                       const char *profile)
 {
     struct sn_operation *one = daemon->operations->first;
-    while (one && !(one->is_live && one->pid == pid && strcmp(one->process_uid, uid) == 0 &&
-                    sn_operation_is_enabled(one) && !one->is_cancelled))
+    while (one &&
+           !(one->is_live && one->pid == pid && strcmp(one->process_uid, uid) == 0 &&
+             has_profile(one, profile) && sn_operation_is_enabled(one) && !one->is_cancelled))
         one = one->next;
     return one;
 }
@@ -305,7 +313,7 @@ static int check_live(const struct sn_operations *operations, const struct sn_op
         count += one->is_live && one != but;
     if (count >= LIVE_MAX)
         return sn_fail(err, SONDE_E_LIMIT, 0,
-                       "%u processes are watched live, which is as many as may: leave one, and try "
+                       "%u live recordings run, which is as many as may: leave a view, and try "
                        "again in half a minute",
                        LIVE_MAX);
     return SONDE_OK;

@@ -116,7 +116,7 @@ struct sn_operation_request {
     uint64_t duration_ns;
     bool is_disabled;  /* configure only */
     bool is_recording; /* kept, and listed among recordings */
-    bool is_live;      /* ... unless its lease ends; one a process */
+    bool is_live;      /* ... unless its lease ends; one a process and profile */
 };
 
 /* Before the roads thread runs, behind topics: what an earlier life left in the spool goes. */
@@ -153,8 +153,9 @@ void sn_operation_cut(struct sn_operation *operation, const char *cause);
 void sn_operation_doom(struct sn_operation *operation, const char *cause);
 /* Somebody has asked for it: its lease begins again. One that is live has it beyond its end. */
 void sn_operation_renew(struct sn_operation *operation);
-/* The live one of a process that nobody has stopped; NULL. */
-struct sn_operation *sn_operation_live(struct sn_daemon *daemon, uint32_t pid, const char *uid);
+/* The live one of a process and profile that nobody has stopped; NULL. */
+struct sn_operation *sn_operation_live(struct sn_daemon *daemon, uint32_t pid, const char *uid,
+                                       const char *profile);
 /* A live one becomes one like all others. SONDE_E_GONE: it is too late. */
 int sn_operation_keep(struct sn_operation *operation, struct sonde_error *err);
 int sn_operation_delete(struct sn_operation *operation,

@@ -7,6 +7,7 @@
 #include "daemon/operation_kinds.h"
 #include "daemon/rest_call.h"
 #include "daemon/trace_settings.h"
+#include "sonde/provider.h"
 
 #define TEXT_MAX       4096u
 #define NAME_TEXT_MAX  80u
@@ -268,10 +269,38 @@ static bool read_target(struct sn_rest_call *call, unsigned kind,
     return false;
 }
 
-/* What is live is the same for all who look: what they may say is of which process, and no more. */
+/* "live", or one of its parts: "live-gc". */
+static bool is_live_profile(const char *name)
+{
+    size_t count;
+    const struct sonde_trace_profile *profiles = sonde_trace_profiles(&count);
+    size_t size = strlen(LIVE_PROFILE);
+    bool is_live = strncmp(name, LIVE_PROFILE, size) == 0 && (!name[size] || name[size] == '-');
+    for (size_t i = 0; is_live && i < count; i++) {
+        if (strcmp(profiles[i].name, name) == 0)
+            return true;
+    }
+    return false;
+}
+
+static bool choose_live_profile(struct sn_rest_call *call)
+{
+    const json_t *profile = json_object_get(call->body, "profile");
+    if (profile && !is_live_profile(json_string_value(profile))) {
+        sn_rest_invalid(call, "profile", "of a live recording is live, or live-cpu and the like");
+        return false;
+    }
+    if (profile || json_object_set_new(call->body, "profile", json_string(LIVE_PROFILE)) == 0)
+        return true;
+    sn_rest_problem(call, 503, "no memory");
+    return false;
+}
+
+/* What is live is the same for all who look at the same: what they may say is of which process, and
+ * which part of it. */
 static bool fill_live(struct sn_rest_call *call)
 {
-    static const char *const allowed[] = {"kind", "live", "name", "pid", "process"};
+    static const char *const allowed[] = {"kind", "live", "name", "pid", "process", "profile"};
     size_t count = sizeof(allowed) / sizeof(*allowed);
     for (void *at = json_object_iter(call->body); at; at = json_object_iter_next(call->body, at)) {
         char shown[64];
@@ -284,8 +313,9 @@ static bool fill_live(struct sn_rest_call *call)
         sn_rest_invalid(call, shown, "cannot be chosen for a live recording");
         return false;
     }
-    if (json_object_set_new(call->body, "profile", json_string(LIVE_PROFILE)) == 0 &&
-        json_object_set_new(call->body, "durationSeconds", json_integer(LIVE_SECONDS)) == 0 &&
+    if (!choose_live_profile(call))
+        return false;
+    if (json_object_set_new(call->body, "durationSeconds", json_integer(LIVE_SECONDS)) == 0 &&
         json_object_set_new(call->body, "maxBytes", json_integer(LIVE_BYTES_MAX)) == 0 &&
         json_object_set_new(call->body, "leaseSeconds", json_integer(LIVE_LEASE_SECONDS)) == 0)
         return true;

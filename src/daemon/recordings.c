@@ -196,8 +196,10 @@ void sn_recordings_created(struct sn_rest_call *call, struct sn_operation *opera
 static bool join(struct sn_rest_call *call, const struct sn_operation_request *request)
 {
     const char *uid = request->process_uid ? request->process_uid : "";
+    const char *profile = json_string_value(json_object_get(request->settings, "profile"));
     struct sn_operation *operation =
-        request->is_live ? sn_operation_live(call->daemon, request->pid, uid) : NULL;
+        request->is_live && profile ? sn_operation_live(call->daemon, request->pid, uid, profile)
+                                    : NULL;
     if (!operation)
         return false;
     sn_operation_renew(operation);
