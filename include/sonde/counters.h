@@ -103,6 +103,8 @@ struct sonde_counters_options {
     bool no_kernel;              /**< without what the kernel tells */
     bool no_runtime;             /**< without asking the runtimes */
     bool no_provisional;         /**< without the short first interval */
+    bool with_unreachable; /**< of all: also those whose runtimes cannot be asked, once they are
+                              some seconds old: what the kernel tells of them */
 };
 
 /** Called with every point as it comes, from sonde_hub_turn only. */

@@ -24,6 +24,7 @@
 #define HISTOGRAMS_DEFAULT  20u
 
 #define SCAN_NS       (2ull * SN_NS_PER_SECOND)
+#define YOUNG_NS      (3ull * SN_NS_PER_SECOND)  /* its port may not be there yet */
 #define SETTLED_NS    (20ull * SN_NS_PER_SECOND) /* a process this old will not become .NET */
 #define REMEMBERED_NS (60ull * SN_NS_PER_SECOND)
 #define PROCESS_MAX   1024u
@@ -81,7 +82,9 @@ static bool is_wanted(const struct sonde_counters *counters, const struct sn_pro
         if (sonde_process_is_called(&sight->process, counters->names[i]))
             return true;
     }
-    return counters->all && sight->process.is_reachable;
+    bool is_old = sight->process.up_ns > YOUNG_NS;
+    return counters->all &&
+           (sight->process.is_reachable || (counters->common.with_unreachable && is_old));
 }
 
 /* Whether it needs no further look. One that has started just now may yet become what is wanted,
@@ -260,6 +263,7 @@ static int begin(struct sonde_counters *counters, const struct sonde_counters_op
     if (rc != SONDE_OK)
         return rc;
     counters->all = options->all;
+    counters->common.with_unreachable = options->with_unreachable;
     counters->scan_ns = counters->all || counters->name_count ? now_ns : UINT64_MAX;
     counters->poll_ns = now_ns;
     sn_hub_on_turn(counters->common.hub, &counters->turned);

@@ -494,6 +494,16 @@ static void put_notes(struct sn_watched *watched)
     put_note(&watched->note, watched->mistake);
 }
 
+/* One that was wanted for the kernel's numbers alone lives as long as those come. */
+static int phase_of(const struct sn_watched *watched)
+{
+    if (watched->ended_ns)
+        return SONDE_CONSUMER_ENDED;
+    bool is_kernels = watched->common->with_unreachable && watched->vitals &&
+                      !watched->sight.process.is_reachable;
+    return is_kernels ? SONDE_CONSUMER_LIVE : watched->phase;
+}
+
 void sn_watched_show(struct sn_watched *watched, struct sonde_watched *ret_watched)
 {
     struct sonde_consumer_state state = {0};
@@ -502,7 +512,7 @@ void sn_watched_show(struct sn_watched *watched, struct sonde_watched *ret_watch
     put_notes(watched);
     *ret_watched = (struct sonde_watched){
         .process = &watched->sight.process,
-        .phase = watched->ended_ns ? SONDE_CONSUMER_ENDED : watched->phase,
+        .phase = phase_of(watched),
         .interval_ns = watched->interval_ns,
         .lost_count = watched->lost_before + state.lost_count,
         .dropped_count = sn_point_series_refused_count(&watched->series),

@@ -26,6 +26,7 @@ struct sn_watching {
     uint32_t max_histograms;
     bool no_kernel;
     bool no_runtime;
+    bool with_unreachable;
     bool no_provisional;
     sonde_point_fn *take; /* may be NULL */
     void *user;

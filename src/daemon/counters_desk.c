@@ -204,6 +204,7 @@ int sn_counters_desk_new(struct sn_daemon *daemon, struct sonde_hub *hub,
 {
     struct sonde_counters_options options = {.size = sizeof(options),
                                              .all = true,
+                                             .with_unreachable = true,
                                              .counters = daemon->options->counters,
                                              .counter_count = daemon->options->counter_count,
                                              .interval_ns = daemon->options->interval_ns};
