@@ -103,8 +103,9 @@ static void fill(struct sonde_process_list *list, const struct sn_ipc_row *row)
 {
     struct sn_proc_facts facts;
     uint32_t pid = (uint32_t)row->target.pid;
-    if (!sn_process_facts(pid, &facts) || facts.start_ticks != row->target.start_ticks)
-        return; /* it ended meanwhile */
+    if (row->target.reach == SN_IPC_REACH_ZOMBIE || !sn_process_facts(pid, &facts) ||
+        facts.start_ticks != row->target.start_ticks)
+        return; /* it has ended, whether its parent has asked for it or not */
     bool is_told = !facts.command_line[0] && row->status == SONDE_OK;
     const char *command_line = is_told ? row->info.command_line : facts.command_line;
     struct sonde_process *process = &list->processes[list->count++];
