@@ -193,6 +193,7 @@ static void put_common(struct sn_json *json, const struct sn_route *route)
         {400, true, "what was asked cannot be"},
         {401, route->scope > SN_SCOPE_NONE, "nobody was named, or not rightly"},
         {403, true, "the key is of too low a scope, or the request comes from a foreign page"},
+        {406, sn_route_has_types(route), "none of the types there are is accepted"},
         {415, route->body_schema != NULL, "the body is no JSON"},
         {421, true, "the name in Host is not allowed"},
         {503, true, "too much waits to be done already, or it ends"},

@@ -93,6 +93,36 @@ bool sn_rest_accepts(const struct sn_rest_call *call, const char *type)
     return !call->accept[0] || is_covered(call->accept, type, true);
 }
 
+/* One of a list of types, without its parameters. */
+static bool accepts_any(const struct sn_rest_call *call, const char *types)
+{
+    while (*types) {
+        char type[96];
+        size_t size = strcspn(types, ",");
+        (void)snprintf(type, sizeof(type), "%.*s", (int)size, types);
+        type[strcspn(type, ";")] = 0;
+        if (sn_rest_accepts(call, type))
+            return true;
+        types += size + (types[size] == ',');
+    }
+    return false;
+}
+
+bool sn_rest_is_acceptable(struct sn_rest_call *call)
+{
+    const char *types = "";
+    if (!sn_route_has_types(call->route))
+        return true;
+    for (const struct sn_response *one = call->route->responses; one->status; one++) {
+        bool is_good = one->status < 300;
+        if (is_good && accepts_any(call, one->types))
+            return true;
+        types = is_good && !*types ? one->types : types;
+    }
+    sn_rest_problem(call, 406, "the answer is %s, and Accept takes none of it", types);
+    return false;
+}
+
 bool sn_rest_prefers(const struct sn_rest_call *call, const char *type)
 {
     return is_covered(call->accept, type, false);

@@ -71,6 +71,10 @@ bool sn_rest_flag(const struct sn_rest_call *call, const char *name);
 
 /* Whether the client takes this type, by its Accept; "" takes everything. */
 bool sn_rest_accepts(const struct sn_rest_call *call, const char *type);
+
+/* Whether it takes one of the types that the route answers with, if those are all there are; else
+ * the call has its problem. */
+bool sn_rest_is_acceptable(struct sn_rest_call *call);
 /* Whether the client names this type itself (not by a pattern). */
 bool sn_rest_prefers(const struct sn_rest_call *call, const char *type);
 /* The same of any header with such a list: "gzip, br;q=0" lists gzip. */

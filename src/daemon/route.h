@@ -69,6 +69,10 @@ struct sn_route {
     void (*handle)(struct sn_rest_call *call);
 };
 
+/* Whether each of its good answers has a body of a type that stands there: who takes none of them
+ * is told so (406) before anything is done. */
+bool sn_route_has_types(const struct sn_route *route);
+
 /* Every table of routes, each ended by a route without a method; ended by NULL (routes.c). */
 extern const struct sn_route *const sn_route_tables[];
 

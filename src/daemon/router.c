@@ -349,7 +349,8 @@ static void begin(struct sn_router *router, struct sn_http_exchange *exchange,
     journey->call.route = route;
     journey->call.who = *who;
     journey->call.exchange_id = sn_http_exchange_id(exchange);
-    bool is_sound = read_values(journey) && read_body(&journey->call, exchange);
+    bool is_sound = sn_rest_is_acceptable(&journey->call) && read_values(journey) &&
+                    read_body(&journey->call, exchange);
     if (is_sound && !route->is_stream) {
         sn_journey_start(journey, exchange);
         return;

@@ -50,3 +50,16 @@ const struct sn_route *const sn_route_tables[] = {
     NULL,
 };
 /* clang-format on */
+
+bool sn_route_has_types(const struct sn_route *route)
+{
+    bool has_good = false;
+    for (const struct sn_response *one = route->responses; one && one->status; one++) {
+        if (one->status >= 300)
+            continue;
+        if (!*one->types)
+            return false;
+        has_good = true;
+    }
+    return has_good;
+}
