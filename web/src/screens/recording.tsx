@@ -44,7 +44,7 @@ function Facts({ recording }: { recording: Recording }) {
     return (
         <div class="facts">
             <span>{process && isHere && recording.kind !== "upload" ? <a href={link(["process", process.pid])}>{aboutOf(recording)}</a> : aboutOf(recording)}</span>
-            <span>{moment(whenOf(recording))}</span>
+            <span>{recording.kind === "upload" ? `opened ${moment(whenOf(recording))}` : moment(whenOf(recording))}</span>
             {long !== null && <span>{seconds(Math.round(long * 10) / 10)}</span>}
             {sizeOf(recording) > 0 && <span>{bytes(sizeOf(recording))}</span>}
             {events !== null && events > 0 && <span>{count(events)} events</span>}
@@ -114,8 +114,8 @@ function NoData({ recording, mayControl }: { recording: Recording; mayControl: b
 /* Which process of a recording of the machine is looked at. */
 function ProcessPicker({ report, process }: { report: Report | null; process: string }) {
     const all = report?.machine?.processes.filter((one) => one.pid > 0) ?? [];
-    if (all.length < 2)
-        return null;
+    if (all.length < 2 && !process)
+        return null; // of one that was chosen the report has that one only: the way back must stay
     return (
         <label class="rec-picker">
             <span class="quiet">Process</span>

@@ -1,12 +1,12 @@
 /* The summary of a recording: headlines in plain words, then the tables behind them. */
 import { type Recording } from "../../api";
-import { bytes, count, percent, seconds } from "../../format";
+import { bytes, count, moment, percent, seconds } from "../../format";
 import { link, setParams, type Route } from "../../route";
 import { Badge, Card, Choice, Empty, Loading, Notice } from "../../ui/parts";
 import { Table, type Column } from "../../ui/table";
 import { flameView, viewWord } from "../recordings/history_data";
 import { doubts, headlines, type Headline } from "./headlines";
-import type { Collection, Method, ProfileTop, Report, RouteLine, ThrownType } from "./report";
+import type { Collection, MachineProcess, Method, ProfileTop, Report, RouteLine, ThrownType } from "./report";
 
 export interface TabProps {
     recording: Recording;
@@ -20,12 +20,22 @@ export function amount(value: number, unit: ProfileTop["unit"]): string {
     return unit === "nanoseconds" ? seconds(value / 1e9) : unit === "bytes" ? bytes(value) : count(value);
 }
 
-function Tile({ one, href }: { one: Headline; href: string | null }) {
+/* Of several processes a recording of the machine tells what only a runtime knows of one: who that is, else "". */
+function runtimeOf({ machine }: Report): string {
+    if (!machine || !machine.chosenPid || machine.dotnetCount < 2)
+        return "";
+    return machine.chosenName.endsWith(")") ? machine.chosenName : `${machine.chosenName} (${machine.chosenPid})`;
+}
+
+/* What the kernel tells is of all processes, or of the one that was chosen. */
+const OF_KERNEL = new Set(["cpu", "wall", "wait", "syscalls"]);
+
+function Tile({ one, href, who }: { one: Headline; href: string | null; who: string }) {
     const inner = (
         <>
             <span class="rec-tile-title">{one.title}{one.mood && <Badge mood={one.mood}>Look here</Badge>}</span>
             <b>{one.value}</b>
-            <span>{one.text}</span>
+            <span>{one.text}{who && !OF_KERNEL.has(one.id) && <span class="quiet"> Of {who} only.</span>}</span>
         </>
     );
     return href ? <a class="rec-tile" href={href}>{inner}</a> : <div class="rec-tile">{inner}</div>;
@@ -132,18 +142,42 @@ function Places({ title, rows, ...rest }: PlacesProps) {
 
 const time = (ns: number) => seconds(ns / 1e9);
 
-function Tables({ report }: { report: Report }) {
+const PROCESSES: Column<MachineProcess>[] = [
+    { id: "name", label: "Process", cell: (one) => (
+        <div class="rec-recording-name">
+            {one.pid ? <button type="button" class="link" onClick={() => setParams({ process: String(one.pid) })}>{one.name}</button> : one.name}
+            <div class="facts">{one.count > 1 && <span>{count(one.count)} of them</span>}<span>{one.kind}</span></div>
+        </div>
+    ), sort: (one) => one.name },
+    { id: "cpu", label: "CPU", isNumber: true, cell: (one) => seconds(one.cpuNs / 1e9), sort: (one) => one.cpuNs },
+    { id: "kernel", label: "In the kernel", isNumber: true, class: "rec-wide", cell: (one) => seconds(one.kernelNs / 1e9), sort: (one) => one.kernelNs },
+    { id: "off", label: "Waited", isNumber: true, class: "rec-wide", cell: (one) => seconds(one.offCpuNs / 1e9), sort: (one) => one.offCpuNs },
+    { id: "queue", label: "For a CPU", isNumber: true, class: "rec-wide", cell: (one) => seconds(one.runQueueNs / 1e9), sort: (one) => one.runQueueNs },
+    { id: "threads", label: "Threads", isNumber: true, cell: (one) => count(one.threads), sort: (one) => one.threads },
+];
+
+function Processes({ report, process }: { report: Report; process: string }) {
+    const all = report.machine?.processes ?? [];
+    return all.length && !process ? (
+        <Card flush title="Processes">
+            <Table rows={all} columns={PROCESSES} rowKey={(one) => `${one.name}/${one.pid}`} start={{ id: "cpu", down: true }} caption="Processes of the machine" />
+        </Card>
+    ) : null;
+}
+
+function Tables({ report, who }: { report: Report; who: string }) {
+    const titled = (title: string) => (who ? `${title}, of ${who}` : title);
     const slowest = [...(report.gc?.list ?? [])].sort((a, b) => b.pauseNs - a.pauseNs).slice(0, SHOWN);
     const routes = report.requests?.served.routes.slice(0, SHOWN) ?? [];
     const types = report.exceptions?.types.slice(0, SHOWN) ?? [];
     return (
         <>
-            {routes.length > 0 && <Card flush title="Requests by route"><Table rows={routes} columns={ROUTES} rowKey={(one) => `${one.method} ${one.pattern}`} caption="Requests by route" /></Card>}
-            {types.length > 0 && <Card flush title="Exceptions"><Table rows={types} columns={THROWN} rowKey={(one) => one.name} caption="Exceptions" /></Card>}
-            <Places title="What was allocated" label="Type" what="Bytes" times="Samples" format={bytes}
+            {routes.length > 0 && <Card flush title={titled("Requests by route")}><Table rows={routes} columns={ROUTES} rowKey={(one) => `${one.method} ${one.pattern}`} caption="Requests by route" /></Card>}
+            {types.length > 0 && <Card flush title={titled("Exceptions")}><Table rows={types} columns={THROWN} rowKey={(one) => one.name} caption="Exceptions" /></Card>}
+            <Places title={titled("What was allocated")} label="Type" what="Bytes" times="Samples" format={bytes}
                 rows={(report.allocations?.types ?? []).map((one) => ({ name: one.name, detail: one.sites[0]?.method ? `most in ${one.sites[0].method}` : "", count: one.samples, size: one.bytes }))} />
-            {slowest.length > 0 && <Card flush title="Longest collections"><Table rows={slowest} columns={COLLECTIONS} rowKey={(one) => one.number} caption="Longest collections" /></Card>}
-            <Places title="Where locks were waited for" label="Method" what="Waited" format={time}
+            {slowest.length > 0 && <Card flush title={titled("Longest collections")}><Table rows={slowest} columns={COLLECTIONS} rowKey={(one) => one.number} caption="Longest collections" /></Card>}
+            <Places title={titled("Where locks were waited for")} label="Method" what="Waited" format={time}
                 rows={(report.contention?.sites ?? []).map((one) => ({ name: one.method ?? "not known", detail: one.module ?? "", count: one.count, size: one.timeNs ?? 0 }))} />
             <Places title="Where threads waited" label="Code" what="Waited" format={time}
                 rows={(report.offCpu?.places ?? []).map((one) => ({ name: one.name, detail: one.reason, count: one.count, size: one.timeNs }))} />
@@ -159,14 +193,18 @@ export function Summary({ report, problem, ...props }: TabProps & { report: Repo
     if (!report)
         return <Loading what="Reading the recording…" />;
     const lines = headlines(report);
+    const who = runtimeOf(report);
     const href = (one: Headline) => (one.goes ? link(["recording", props.recording.id, "flame"], { view: flameView(one.goes), process: props.process }) : null);
     return (
         <>
+            {props.recording.kind === "upload" && <div class="facts"><span>Recorded {moment(report.start)}</span><span>for {seconds(report.durationSeconds)}</span></div>}
+            {who && <Notice>Collections, exceptions, locks, requests and all else that only a runtime tells are of {who} only, {props.process ? "the one that was chosen" : `the busiest of ${count(report.machine?.dotnetCount ?? 0)} with .NET`}.{props.process ? "" : " Choose another above or below."}</Notice>}
             {doubts(report).map((text) => <Notice key={text} mood="warn">{text}</Notice>)}
             {lines.length === 0 && <Card><Empty title="Nothing happened that it was to record">It has {count(report.events)} events, and none is of what a summary tells. The process may have been idle; record it under load, or with another preset.</Empty></Card>}
-            <div class="rec-tiles">{lines.map((one) => <Tile key={one.id} one={one} href={href(one)} />)}</div>
+            <div class="rec-tiles">{lines.map((one) => <Tile key={one.id} one={one} href={href(one)} who={who} />)}</div>
+            <Processes report={report} process={props.process} />
             <HotMethods report={report} {...props} />
-            <Tables report={report} />
+            <Tables report={report} who={who} />
         </>
     );
 }
