@@ -1,9 +1,13 @@
-/* The live recording of a process: what flame graphs and tables of a running process are read from. One for all who look at the same
- * process, in this tab and in others (the controller gives everybody the same one). It is started when the first looks, kept while
+/* The live recordings of a process: what flame graphs and tables of a running process are read from. One for all who look at the same
+ * of a process, in this tab and in others (the controller gives everybody the same one); it asks the runtime for what the view shows and
+ * no more. It is started when the first looks, kept while
  * somebody does and the tab is visible, and started anew after its end; when nobody looks any more, the controller deletes it. */
 import { useEffect, useState } from "preact/hooks";
 import { ApiError, get, path, post, reaches, type Recording } from "./api";
 import { Cell, session, useCell } from "./store";
+
+/* What a view needs: docs/profiles.md. */
+export type LiveProfile = "live-cpu" | "live-alloc" | "live-exceptions" | "live-locks" | "live-gc" | "live-requests";
 
 export type LiveState =
     | "off" // nobody asked for it yet
@@ -16,13 +20,26 @@ export interface Live {
     id: string | null; // the recording, once it has something to read; another one after its end
     state: LiveState;
     error: string | null;
+    since: number; // the controller's clock, in seconds since 1970: one looks at this; 0: not yet
+    quiet: number; // nobody looked at anything of this process before
 }
 
-const OFF: Live = { id: null, state: "off", error: null };
+const OFF: Live = { id: null, state: "off", error: null, since: 0, quiet: 0 };
+const LINGERS_SECONDS = 30; // after the last read
 const BEAT_MS = 4000;
 const START_MS = 600; // until it has data
 const FAILED_MOST_MS = 60_000;
 const UNREAD_MS = 12_000; // the controller gives up 30 s after the last read
+
+/* Of each process: since when there has been a live recording without a break, and until when. A tab after another is no fresh start. */
+const looks = new Map<number, { from: number; to: number }>();
+
+function quietBefore(pid: number, since: number): number {
+    const before = looks.get(pid);
+    const from = before && before.to + LINGERS_SECONDS > since ? before.from : since;
+    looks.set(pid, { from, to: since });
+    return from;
+}
 
 class Watch {
     readonly cell = new Cell<Live>(OFF);
@@ -34,7 +51,7 @@ class Watch {
     #failures = 0; // since there was something to read
     #isFailing = false; // the last look failed
 
-    constructor(readonly pid: number) {}
+    constructor(readonly pid: number, readonly profile: LiveProfile) {}
 
     hold(): void {
         if (this.#users++ === 0)
@@ -45,8 +62,10 @@ class Watch {
         if (--this.#users > 0)
             return;
         clearTimeout(this.#timer);
+        if (this.cell.value.since)
+            looks.set(this.pid, { from: this.cell.value.quiet, to: Date.now() / 1000 });
         this.cell.set(OFF);
-        watches.delete(this.pid);
+        watches.delete(keyOf(this.pid, this.profile));
     }
 
     touch(): void {
@@ -66,7 +85,7 @@ class Watch {
         } catch (problem) {
             this.#failures++;
             this.#isFailing = true;
-            this.#set({ id: this.cell.value.id, ...failure(problem) });
+            this.#set({ ...this.cell.value, ...failure(problem) });
         }
         this.#isBusy = false;
         if (this.#users > 0)
@@ -92,8 +111,8 @@ class Watch {
             throw new Error(now.message || "The recording failed.");
         }
         if (now === null && this.#failures === 0)
-            this.#set({ id: null, state: "starting", error: null });
-        const made = await post<Recording>("recordings", { kind: "trace", process: { pid: this.pid }, live: true });
+            this.#set({ ...this.cell.value, id: null, state: "starting", error: null });
+        const made = await post<Recording>("recordings", { kind: "trace", process: { pid: this.pid }, live: true, profile: this.profile });
         this.#id = made.id;
         this.touch();
         this.#show(made);
@@ -103,9 +122,12 @@ class Watch {
     #show(recording: Recording): void {
         if (recording.state === "Running" && recording.fileBytes > 0) {
             this.#failures = 0;
-            this.#set({ id: recording.id, state: "running", error: null });
+            const since = this.cell.value.since || Date.parse(recording.startedUtc ?? "") / 1000 || 0;
+            const quiet = this.cell.value.quiet || quietBefore(this.pid, since);
+            looks.set(this.pid, { from: quiet, to: Math.max(since, looks.get(this.pid)?.to ?? 0) });
+            this.#set({ id: recording.id, state: "running", error: null, since, quiet });
         } else if (this.#failures === 0) {
-            this.#set({ id: this.cell.value.id, state: "starting", error: null });
+            this.#set({ ...this.cell.value, state: "starting", error: null });
         }
     }
 
@@ -124,16 +146,17 @@ class Watch {
     }
 }
 
-const watches = new Map<number, Watch>();
+const watches = new Map<string, Watch>();
+const keyOf = (pid: number, profile: LiveProfile): string => `${pid} ${profile}`;
 
 document.addEventListener("visibilitychange", () => {
     if (!document.hidden)
         watches.forEach((watch) => void watch.beat());
 });
 
-function watchOf(pid: number): Watch {
-    const watch = watches.get(pid) ?? new Watch(pid);
-    watches.set(pid, watch);
+function watchOf(pid: number, profile: LiveProfile): Watch {
+    const watch = watches.get(keyOf(pid, profile)) ?? new Watch(pid, profile);
+    watches.set(keyOf(pid, profile), watch);
     return watch;
 }
 
@@ -163,12 +186,12 @@ function ignoreBusy(problem: unknown): void {
 }
 
 /* Says that the recording was read: profiles and reports that screens read keep it alive. */
-export function touchLive(pid: number): void {
-    watches.get(pid)?.touch();
+export function touchLive(pid: number, profile: LiveProfile): void {
+    watches.get(keyOf(pid, profile))?.touch();
 }
 
 /* The live recording of a process while a component is up; null: of none. */
-export function useLive(pid: number | null): Live {
+export function useLive(pid: number | null, profile: LiveProfile): Live {
     const who = useCell(session);
     const mayRecord = who !== null && reaches(who.scope, "control");
     const [live, setLive] = useState<Live>(OFF);
@@ -177,7 +200,8 @@ export function useLive(pid: number | null): Live {
             setLive(OFF);
             return undefined;
         }
-        const watch = watchOf(pid);
+        const watch = watchOf(pid, profile);
+        setLive(watch.cell.value); // not what another profile had
         const unwatch = watch.cell.watch(() => setLive(watch.cell.value));
         watch.hold();
         setLive(watch.cell.value);
@@ -185,8 +209,8 @@ export function useLive(pid: number | null): Live {
             unwatch();
             watch.release();
         };
-    }, [pid, mayRecord]);
+    }, [pid, profile, mayRecord]);
     return pid !== null && who !== null && !mayRecord
-        ? { id: null, state: "refused", error: "Recording needs a log-in with scope control." }
+        ? { ...OFF, state: "refused", error: "Recording needs a log-in with scope control." }
         : live;
 }

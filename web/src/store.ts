@@ -86,12 +86,25 @@ function useMayRead(): boolean {
     return reaches(useCell(session)?.scope ?? "none", "read");
 }
 
+/* When a process was started, in seconds since 1970: a list that comes late, or is shown again, makes it younger than it is. */
+const starts = new Map<string, number>();
+
+function startOf({ uid, pid, name, upSeconds }: Process): number {
+    const key = `${uid} ${pid} ${name}`;
+    const start = Math.min(Date.now() / 1000 - upSeconds, starts.get(key) ?? Infinity);
+    starts.set(key, start);
+    return start;
+}
+
+/* How long it has run by now. */
+export function upNow(process: Process): number {
+    return Date.now() / 1000 - startOf(process);
+}
+
 /* The list comes when it changes; how long a process runs goes on meanwhile. */
 export function useProcesses(): Process[] | null {
     const message = useTopic<{ processes: Process[] }>(useMayRead() ? "processes" : null);
-    const seen = useMemo(() => Date.now(), [message]);
-    const late = (Date.now() - seen) / 1000;
-    return useMemo(() => message?.processes.map((one) => ({ ...one, upSeconds: one.upSeconds + late })) ?? null, [message, Math.floor(late)]);
+    return useMemo(() => message?.processes.map((one) => ({ ...one, upSeconds: upNow(one) })) ?? null, [message]);
 }
 
 export function useRecordings(): Recording[] | null {

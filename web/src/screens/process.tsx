@@ -1,6 +1,6 @@
 /* One process: what it is, what it does now, and its tabs: `#/process/PID/TAB`. */
 import type { ComponentType } from "preact";
-import { useEffect } from "preact/hooks";
+import { useEffect, useRef } from "preact/hooks";
 import { reaches, type Process, type Scope } from "../api";
 import { clean } from "../format";
 import { addressOf, link, type Route } from "../route";
@@ -36,6 +36,9 @@ const TABS: { id: string; label: string; tab: ComponentType<TabProps>; needs?: S
     { id: "environment", label: "Environment", tab: EnvironmentTab },
 ];
 
+/* What there is only where the runtime answers. */
+const FROM_RUNTIME = new Set(["flame", "gc", "exceptions", "contention", "requests", "logs"]);
+
 export function ProcessScreen({ route }: { route: Route }) {
     const pid = Number(route.path[1]);
     if (!Number.isInteger(pid) || pid <= 0)
@@ -67,18 +70,27 @@ function Known({ pid, route, presence }: { pid: number; route: Route; presence: 
     const isAllowed = ({ needs = "read" }: { needs?: Scope }) => reaches(scope, needs);
     const tabs = TABS.filter(isAllowed).map(({ id, label }) => ({ id, label, href: link(["process", pid, id], { range: route.params.get("range") }) }));
     const Tab = at?.tab;
+    const hasAnswered = useRef(false); // what was shown stays while it does not, or dies
+    hasAnswered.current ||= process.isReachable;
+    const needsRuntime = !hasEnded && !hasAnswered.current && at !== undefined && FROM_RUNTIME.has(at.id);
     useEffect(() => document.querySelector(".tabs [aria-current]")?.scrollIntoView({ block: "nearest", inline: "center" }), [at?.id]);
     return (
         <>
             <Header process={process} live={live} hasEnded={hasEnded} />
             {hasEnded && <Ended pid={pid} process={process} lastSeen={presence.lastSeen} />}
-            {!hasEnded && !process.isReachable && <Notice mood="warn">{clean(process.reason)}: {clean(process.fix)}. Its threads may be read all the same.</Notice>}
+            {!hasEnded && !process.isReachable && <Notice mood="warn">Its runtime cannot be asked: {clean(process.reason)}.{process.fix && <> To change that: {clean(process.fix)}.</>} Its threads can be read nevertheless.</Notice>}
             <Tabs tabs={tabs} at={at?.id ?? ""} label="About this process" />
             {at && !isAllowed(at) && <Notice mood="warn">This needs a log-in with scope read; yours has scope {scope}.</Notice>}
             {Tab
                 ? isAllowed(at) && (
                     <Boundary key={at.id} at={addressOf(route)}>
-                        <Tab pid={pid} process={process} hasEnded={hasEnded} route={route} live={live} view={view} window={window} />
+                        {needsRuntime ? (
+                            <Empty title="Not possible with this process" action={<a class="button primary" href={link(["process", pid, "threads"])}>Threads</a>}>
+                                Its runtime tells what this tab shows, and it cannot be asked: {clean(process.reason)}.
+                            </Empty>
+                        ) : (
+                            <Tab pid={pid} process={process} hasEnded={hasEnded} route={route} live={live} view={view} window={window} />
+                        )}
                     </Boundary>
                 )
                 : <Empty title="There is no such tab" action={<a class="button" href={link(["process", pid])}>Overview</a>} />}

@@ -3,6 +3,7 @@ import { count, seconds } from "../../format";
 import { Badge, Card, Notice } from "../../ui/parts";
 import { Table, type Column } from "../../ui/table";
 import { Plans, RangeBar } from "./charts";
+import { LiveCost } from "./cost";
 import { Facts } from "./facts";
 import { Place } from "./place";
 import { ReportState, Since, useReport, type ContentionReport, type OpenWait, type Report, type Site } from "./report";
@@ -51,13 +52,14 @@ function Waits({ report, contention }: { report: Report; contention: ContentionR
     );
 }
 
-export function ContentionTab({ pid, hasEnded, view, window }: TabProps) {
-    const reading = useReport(hasEnded ? null : pid, "contention");
+export function ContentionTab({ pid, hasEnded, view, window, live }: TabProps) {
+    const reading = useReport(hasEnded ? null : pid, "contention", "live-locks");
     const { report } = reading;
     return (
         <>
             <RangeBar window={window} hasEnded={hasEnded} />
             <Plans ids={CHARTS} view={view} window={window} />
+            <LiveCost recording={reading.live} frame={live} />
             <ReportState reading={reading} what="The list of waits" hasEnded={hasEnded} />
             {report && (report.contention
                 ? <Waits report={report} contention={report.contention} />

@@ -5,6 +5,7 @@ import { count, seconds } from "../../format";
 import { Card, CopyButton, Notice } from "../../ui/parts";
 import { Table, type Column } from "../../ui/table";
 import { Plans, RangeBar } from "./charts";
+import { LiveCost } from "./cost";
 import { Facts } from "./facts";
 import { isFramework } from "../../../flame/rows";
 import { Place } from "./place";
@@ -133,13 +134,14 @@ function Last({ pid, hasEnded }: { pid: number; hasEnded: boolean }) {
     );
 }
 
-export function ExceptionsTab({ pid, hasEnded, view, window }: TabProps) {
-    const reading = useReport(hasEnded ? null : pid, "exceptions");
+export function ExceptionsTab({ pid, hasEnded, view, window, live }: TabProps) {
+    const reading = useReport(hasEnded ? null : pid, "exceptions", "live-exceptions");
     const { report } = reading;
     return (
         <>
             <RangeBar window={window} hasEnded={hasEnded} />
             <Plans ids={CHARTS} view={view} window={window} />
+            <LiveCost recording={reading.live} frame={live} />
             <ReportState reading={reading} what="The table of types" hasEnded={hasEnded} />
             {report && (report.exceptions
                 ? <Types report={report} exceptions={report.exceptions} />

@@ -3,6 +3,7 @@ import { bytes, clock, count, seconds } from "../../format";
 import { Badge, Card } from "../../ui/parts";
 import { Table, type Column } from "../../ui/table";
 import { Plans, RangeBar } from "./charts";
+import { LiveCost } from "./cost";
 import { Facts } from "./facts";
 import { ReportState, Since, useReport, type Collection, type GcReport, type Report } from "./report";
 import type { TabProps } from "./tab";
@@ -52,13 +53,14 @@ function Collections({ report, gc }: { report: Report; gc: GcReport }) {
     );
 }
 
-export function GcTab({ pid, hasEnded, view, window }: TabProps) {
-    const reading = useReport(hasEnded ? null : pid, "gc");
+export function GcTab({ pid, hasEnded, view, window, live }: TabProps) {
+    const reading = useReport(hasEnded ? null : pid, "gc", "live-gc");
     const { report } = reading;
     return (
         <>
             <RangeBar window={window} hasEnded={hasEnded} />
             <Plans ids={CHARTS} view={view} window={window} />
+            <LiveCost recording={reading.live} frame={live} />
             <ReportState reading={reading} what="The list of collections" hasEnded={hasEnded} />
             {report && (report.gc ? <Collections report={report} gc={report.gc} /> : <Card title="Collections" tools={<Since report={report} />}><p class="quiet">No collection since this recording began.</p></Card>)}
         </>

@@ -1,8 +1,9 @@
 /* The head of a process: what it is, how it is now, what one can do with it. */
+import { useEffect, useState } from "preact/hooks";
 import { reaches, type Process } from "../../api";
 import { bytes, percent, span } from "../../format";
 import { link } from "../../route";
-import { session, useCell } from "../../store";
+import { session, upNow, useCell } from "../../store";
 import { Icon } from "../../ui/icons";
 import { Badge, CopyButton } from "../../ui/parts";
 import type { Frame } from "./frames";
@@ -17,6 +18,17 @@ function Stat({ id, label, value, text }: { id: string; label: string; value: nu
     );
 }
 
+/* Counted here: the list of processes comes when it changes. */
+function Up({ process, hasEnded }: { process: Process; hasEnded: boolean }) {
+    const [, redraw] = useState(0);
+    useEffect(() => {
+        const timer = hasEnded ? 0 : setInterval(() => redraw((count) => count + 1), 1000);
+        return () => clearInterval(timer);
+    }, [hasEnded]);
+    const up = hasEnded ? process.upSeconds : upNow(process);
+    return <Stat id="up" label={hasEnded ? "Ran for" : "Up"} value={up} text={span(up)} />;
+}
+
 export function Header({ process, live, hasEnded }: { process: Process; live: Frame | null; hasEnded: boolean }) {
     const scope = useCell(session)?.scope ?? "none";
     const mayRecord = reaches(scope, "control") && !hasEnded && process.isReachable;
@@ -29,12 +41,14 @@ export function Header({ process, live, hasEnded }: { process: Process; live: Fr
                 <div class="stats">
                     <Stat id="now-cpu" label="CPU" value={cpu} text={cpu === null ? "–" : percent(cpu)} />
                     <Stat id="now-memory" label="Memory" value={memory} text={memory === null ? "–" : bytes(memory)} />
-                    {process.upSeconds > 0 && <Stat id="up" label={hasEnded ? "Ran for" : "Up"} value={process.upSeconds} text={span(process.upSeconds)} />}
+                    {process.upSeconds > 0 && <Up process={process} hasEnded={hasEnded} />}
                 </div>
                 {!hasEnded && reaches(scope, "read") && (
                     <div class="row">
                         {mayRecord && <a class="button" href={link(["recordings"], { new: process.pid })}><Icon name="record" />Record</a>}
-                        <a class="button primary" href={link(["process", process.pid, "flame"])}>Flame graph</a>
+                        {process.isReachable
+                            ? <a class="button primary" href={link(["process", process.pid, "flame"])}>Flame graph</a>
+                            : <a class="button primary" href={link(["process", process.pid, "threads"])}>Threads</a>}
                     </div>
                 )}
             </div>

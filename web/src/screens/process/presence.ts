@@ -31,9 +31,18 @@ const AGAIN_MS = 1000;
 const AGAIN_MOST_MS = 15_000;
 
 const DAY_SECONDS = 86400;
+const NOBODY = /^[0-]+$/; // the uid of a process whose runtime does not say who it is
 
 /* Of the tab's life: a process that ended is known by more than the history keeps. */
 const known = new Map<number, { process: Process; at: number }>();
+
+/* A runtime that does not answer, as of a process that is just dying, has no identity, and the process no name but its host's. It is the
+ * one that was there, if it is as old. */
+function identified(one: Process): Process {
+    const before = known.get(one.pid)?.process;
+    const isSame = before && !one.isReachable && NOBODY.test(one.uid) && one.upSeconds + 1 >= before.upSeconds;
+    return isSame ? { ...before, upSeconds: one.upSeconds, isReachable: false, reason: one.reason, fix: one.fix } : one;
+}
 
 function remember(process: Process): void {
     const before = known.get(process.pid);
@@ -137,7 +146,8 @@ function useOne(pid: number, mayRead: boolean): { one: Process | null; isAbsent:
 
 export function usePresence(pid: number): Presence {
     const mayRead = reaches(useCell(session)?.scope ?? "none", "read");
-    const { one, isAbsent } = useOne(pid, mayRead);
+    const { one: seen, isAbsent } = useOne(pid, mayRead);
+    const one = seen && identified(seen);
     const [absent, setAbsent] = useState<Presence | null>(null);
     if (one)
         remember(one);

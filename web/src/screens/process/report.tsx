@@ -3,7 +3,7 @@
 import { useEffect, useState } from "preact/hooks";
 import { ApiError, get, path } from "../../api";
 import { clock, span } from "../../format";
-import { touchLive, useLive, type Live } from "../../live";
+import { touchLive, useLive, type Live, type LiveProfile } from "../../live";
 import { session, useCell } from "../../store";
 import { Notice } from "../../ui/parts";
 
@@ -131,8 +131,8 @@ export interface Reading {
 const isEarly = (problem: unknown): boolean => problem instanceof ApiError && (problem.status === 409 || problem.status === 404 || problem.status === 429);
 
 /* `pid` null: the process has ended; what was read stays. */
-export function useReport(pid: number | null, section: string): Reading {
-    const live = useLive(pid);
+export function useReport(pid: number | null, section: string, profile: LiveProfile): Reading {
+    const live = useLive(pid, profile);
     const [report, setReport] = useState<Report | null>(null);
     const [error, setError] = useState<string | null>(null);
     useEffect(() => {
@@ -147,7 +147,7 @@ export function useReport(pid: number | null, section: string): Reading {
                 try {
                     setReport(await get<Report>(path`recordings/${id}/report?sections=${`file,${section}`}`, ask.signal));
                     setError(null);
-                    touchLive(pid);
+                    touchLive(pid, profile);
                 } catch (problem) {
                     if (!ask.signal.aborted && !isEarly(problem))
                         setError((problem as Error).message);

@@ -3,6 +3,7 @@ import { count, inUnit, seconds } from "../../format";
 import { Badge, Card } from "../../ui/parts";
 import { Table, type Column } from "../../ui/table";
 import { Plans, RangeBar } from "./charts";
+import { LiveCost } from "./cost";
 import { Facts } from "./facts";
 import { quantileOf, valueOf, type Frame, type Track } from "./frames";
 import { ReportState, Since, useReport, type Report, type RequestReport, type RouteReport } from "./report";
@@ -95,12 +96,13 @@ function RoutesNow({ live }: { live: Frame }) {
 }
 
 export function RequestsTab({ pid, hasEnded, view, window, live }: TabProps) {
-    const reading = useReport(hasEnded ? null : pid, "requests");
+    const reading = useReport(hasEnded ? null : pid, "requests", "live-requests");
     const { report } = reading;
     return (
         <>
             <RangeBar window={window} hasEnded={hasEnded} />
             <Plans ids={CHARTS} view={view} window={window} />
+            <LiveCost recording={reading.live} frame={live} />
             <ReportState reading={reading} what="The table of routes" hasEnded={hasEnded} />
             {report?.requests ? <Served report={report} requests={report.requests} /> : live && <RoutesNow live={live} />}
             {report && !report.requests && <Card title="By route" tools={<Since report={report} />}><p class="quiet">No request was served or sent since this recording began.</p></Card>}
