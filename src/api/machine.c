@@ -209,9 +209,10 @@ static int make_runtimes(struct sn_machine *machine, struct sonde_error *err)
 {
     if (machine->options.no_runtimes)
         return SONDE_OK;
+    const struct sn_silent_roads silent = {.heard = machine->road, .told = machine->road};
     int rc = sn_perf_maps_new(machine->loop, &machine->perf_maps, err);
     if (rc == SONDE_OK)
-        rc = sn_silent_names_new(machine->road, &machine->silent, err);
+        rc = sn_silent_names_new(&silent, &machine->silent, err);
     struct sn_runtimes_options options = {
         .road = machine->road,
         .schemas = machine->schemas,

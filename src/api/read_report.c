@@ -11,6 +11,7 @@
 #include "api/file_summary.h"
 #include "api/manifest_facts.h"
 #include "api/report_scope.h"
+#include "api/trace_names.h"
 #include "api/walk.h"
 #include "base/buf.h"
 #include "base/clock.h"
@@ -196,6 +197,46 @@ static int read_other_names(const char *path, struct names *names, struct sonde_
     return rc == SONDE_E_NOMEM ? sn_fail_as(err, &why) : SONDE_OK;
 }
 
+static bool is_of_same_stream(const struct sn_trace_info *left, const struct sn_trace_info *right)
+{
+    return left && right && left->pid == right->pid &&
+           sn_trace_time_ns(left, left->start_ticks) ==
+               sn_trace_time_ns(right, right->start_ticks) &&
+           left->start_utc_ns / SN_NS_PER_MS == right->start_utc_ns / SN_NS_PER_MS;
+}
+
+/* Names that the tracer found itself, as the process died: of exactly this stream, as names of
+ * another process would be wrong ones. What cannot be read is left out. */
+static int read_names_beside(const char *path, const struct sn_trace_info *info,
+                             struct names *names, struct sonde_error *err)
+{
+    SN_AUTO(sn_free) char *beside = NULL;
+    SN_AUTO(sn_walk_done) struct sn_walk look = {0};
+    SN_AUTO(sn_walk_done) struct sn_walk walk = {0};
+    struct sonde_error why = {0};
+    if (asprintf(&beside, "%s" SN_NAMES_ENDING, path) < 0) {
+        beside = NULL;
+        return sn_fail(err, SONDE_E_NOMEM, 0, "no memory for a path");
+    }
+    if (access(beside, F_OK) != 0)
+        return SONDE_OK;
+    int rc = sn_walk_init(&look, beside, err);
+    if (rc != SONDE_OK)
+        return rc;
+    if (sn_walk_run(&look, NULL, NULL, &why) != SONDE_OK ||
+        !is_of_same_stream(sn_walk_info(&look), info))
+        return SONDE_OK;
+    rc = sn_walk_init(&walk, beside, err);
+    if (rc == SONDE_OK)
+        rc = sn_walk_subscribe(&walk, &sn_code_request, sn_code_sink(names->code), false, err);
+    if (rc == SONDE_OK && names->lines)
+        rc = sn_walk_subscribe(&walk, &sn_lines_request, sn_process_lines_sink(names->lines), false,
+                               err);
+    return rc == SONDE_OK && sn_walk_run(&walk, NULL, NULL, &why) == SONDE_E_NOMEM
+               ? sn_fail_as(err, &why)
+               : rc;
+}
+
 static int read_names(const char *path, struct sonde_summary *summary, struct sn_report *report,
                       struct names *names, struct sn_read_end *ret_end, struct sonde_error *err)
 {
@@ -222,6 +263,9 @@ static int read_names(const char *path, struct sonde_summary *summary, struct sn
         return sn_fail(err, SONDE_E_TRUNCATED, counters.bytes,
                        "'%s' ends before it says anything: %" PRIu64 " bytes", path,
                        counters.bytes);
+    int beside = read_names_beside(path, info, names, err);
+    if (beside != SONDE_OK)
+        return beside;
     take_span(report, &span, info);
     uint64_t late_ns = report->first_ns - sn_trace_time_ns(info, info->start_ticks);
     *ret_end = (struct sn_read_end){.is_cut = rc == SONDE_E_TRUNCATED,

@@ -48,7 +48,8 @@ struct silent {
 };
 
 struct sn_silent_names {
-    struct sn_road *road;                /* borrows */
+    struct sn_road *road;                /* borrows; where names are told */
+    bool is_of_one;                      /* what is heard is all of items[0] */
     struct sn_source *source;            /* the road's */
     struct silent *items[PROCESSES_MAX]; /* owns */
     size_t count;
@@ -89,7 +90,9 @@ static void want(struct silent *silent, uint64_t address)
 
 static int take_sample(struct sn_sink *sink, const struct sn_event *event)
 {
-    struct silent *silent = find(((struct listener *)sink)->names, event->pid);
+    const struct sn_silent_names *names = ((struct listener *)sink)->names;
+    struct silent *silent =
+        names->is_of_one && names->count ? names->items[0] : find(names, event->pid);
     if (!silent || event->pointer_size != sizeof(uint64_t))
         return SONDE_AGAIN;
     for (uint32_t i = 0; i < event->stack_depth; i++) {
@@ -105,7 +108,8 @@ static void free_listener(struct sn_sink *sink)
     free(sink);
 }
 
-static int listen_to(struct sn_silent_names *names, struct sonde_error *err)
+static int listen_to(struct sn_silent_names *names, const struct sn_silent_roads *roads,
+                     struct sonde_error *err)
 {
     static const struct sn_sink_ops ops = {
         .name = "silent", .event = take_sample, .free = free_listener};
@@ -115,7 +119,8 @@ static int listen_to(struct sn_silent_names *names, struct sonde_error *err)
     if (!listener)
         return sn_fail(err, SONDE_E_NOMEM, 0, "no memory for names");
     *listener = (struct listener){.sink.ops = &ops, .names = names};
-    int rc = sn_road_subscribe(names->road, &request, &listener->sink, false, err);
+    const struct sn_request *samples = roads->samples ? roads->samples : &request;
+    int rc = sn_road_subscribe(roads->heard, samples, &listener->sink, false, err);
     return rc < 0 ? rc : SONDE_OK;
 }
 
@@ -167,18 +172,19 @@ static int speak(struct sn_silent_names *names, struct sonde_error *err)
     return rc;
 }
 
-int sn_silent_names_new(struct sn_road *road, struct sn_silent_names **ret_names,
+int sn_silent_names_new(const struct sn_silent_roads *roads, struct sn_silent_names **ret_names,
                         struct sonde_error *err)
 {
     struct sn_silent_names *names = calloc(1, sizeof(*names));
     if (!names)
         return sn_fail(err, SONDE_E_NOMEM, 0, "no memory for names");
-    names->road = road;
+    names->road = roads->told;
+    names->is_of_one = roads->is_of_one;
     names->payload = sn_buf_with_limit(PAYLOAD_LIMIT);
     names->texts = sn_buf_with_limit(PAYLOAD_LIMIT);
     *ret_names = names;
     int rc = speak(names, err);
-    return rc == SONDE_OK ? listen_to(names, err) : rc;
+    return rc == SONDE_OK ? listen_to(names, roads, err) : rc;
 }
 
 static void free_silent(struct silent *silent)

@@ -1,17 +1,28 @@
 /* Names of the code of .NET processes that cannot be asked: their port is off, out of reach, or
- * does not answer. The addresses in their samples are looked up in their memory while they live,
- * and told on the road as the runtime would have told them. One thread: the loop's. */
+ * does not answer, or they may die before they tell. The addresses in their samples are looked up
+ * in their memory while they live, and told on the road as the runtime would have told them. One
+ * thread: the loop's. */
 #ifndef SN_SILENT_NAMES_H
 #define SN_SILENT_NAMES_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
+struct sn_request;
 struct sn_road;
 struct sn_silent_names;
 struct sonde_error;
 
-/* Subscribes to the road's samples. Freed after the road. */
-int sn_silent_names_new(struct sn_road *road, struct sn_silent_names **ret_names,
+/* Which events have samples, on which road, and on which the names are told. */
+struct sn_silent_roads {
+    struct sn_road *heard;            /* borrows */
+    struct sn_road *told;             /* borrows; may be the same */
+    const struct sn_request *samples; /* borrows, for good; NULL: those of recordings */
+    bool is_of_one;                   /* `heard` has events of one process, whatever their pid */
+};
+
+/* Freed after the roads. */
+int sn_silent_names_new(const struct sn_silent_roads *roads, struct sn_silent_names **ret_names,
                         struct sonde_error *err);
 void sn_silent_names_free(struct sn_silent_names *names);
 

@@ -9,6 +9,7 @@
 #include "api/opening.h"
 #include "api/options_in.h"
 #include "api/stop_condition.h"
+#include "api/trace_names.h"
 #include "api/trace_output.h"
 #include "base/clock.h"
 #include "base/err.h"
@@ -48,6 +49,7 @@ static void free_trace(struct sn_trace *trace)
         return;
     sn_loop_untimer(&trace->child_wait);
     sn_road_free(trace->road);
+    sn_trace_names_free(trace->names);
     sn_trace_output_free(trace->output);
     sn_cpu_record_free(trace->cpu);
     sn_launch_free(trace->launch);
@@ -187,6 +189,16 @@ static int start_cpu_record(struct sonde_tracer *tracer, struct sn_trace *trace,
     return rc;
 }
 
+/* A target that dies tells no names: they are looked for while it lives. */
+static int start_names(struct sn_trace *trace, const struct sonde_trace_options *options,
+                       struct sonde_error *err)
+{
+    sn_trace_names_remove(sn_trace_output_path(trace->output));
+    if (options->no_rundown || options->no_stacks || sn_ipc_is_neighbour((int)trace->pid))
+        return SONDE_OK;
+    return sn_trace_names_new(trace->road, trace->pid, &trace->names, err);
+}
+
 static int keep_provider_names(struct sn_trace *trace, const struct sonde_trace_options *options,
                                struct sonde_error *err)
 {
@@ -213,6 +225,8 @@ static int start_trace(struct sonde_tracer *tracer, struct sn_trace *trace,
         rc = add_stop_condition(trace, options, err);
     if (rc == SONDE_OK)
         rc = open_output(tracer, trace, options, err);
+    if (rc == SONDE_OK)
+        rc = start_names(trace, options, err);
     trace->start_ns = sn_clock_monotonic_ns();
     if (rc == SONDE_OK)
         rc = open_session(tracer, trace, options, err);
@@ -322,6 +336,10 @@ static void end_trace(struct sn_trace *trace)
     rc = sn_trace_output_finish(trace->output, &trace->err);
     if (trace->status == SONDE_OK)
         trace->status = rc;
+    if (trace->names && state.err->status)
+        (void)sn_trace_names_write(trace->names, sn_trace_output_path(trace->output),
+                                   sn_eventpipe_info(trace->source),
+                                   NULL); /* the trace itself is there */
     if (trace->cpu)
         sn_cpu_record_stop(trace->cpu);
     trace->end_ns = sn_clock_monotonic_ns();
@@ -373,6 +391,8 @@ static void tend_trace(struct sn_trace *trace)
     if (trace->is_ended)
         return;
     sn_trace_output_tend(trace->output);
+    if (trace->names)
+        sn_trace_names_tend(trace->names);
     if (trace->has_cpu_file)
         (void)sn_cpu_record_open(trace->cpu, sn_trace_output_path(trace->output),
                                  NULL); /* follows the rolls */

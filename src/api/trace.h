@@ -14,6 +14,7 @@ struct sn_cpu_record;
 struct sn_launch;
 struct sn_road;
 struct sn_source;
+struct sn_trace_names;
 struct sn_trace_output;
 
 struct sn_trace {
@@ -28,6 +29,7 @@ struct sn_trace {
     struct sn_road *road;       /* owns */
     struct sn_source *source;   /* borrows from the road */
     struct sn_trace_output *output;
+    struct sn_trace_names *names; /* owns; NULL: no rundown is wanted */
     struct sn_cpu_record *cpu;
     bool has_cpu_file;
     bool is_raw;

@@ -82,7 +82,7 @@ struct sn_artefact *sn_artefact_hold(struct sn_artefact *artefact)
 
 static void remove_files(const char *path)
 {
-    static const char *const endings[] = {"", ".cpu", ".names"};
+    static const char *const endings[] = {"", ".cpu", ".names", ".symbols"};
     char whole[4096];
     for (size_t i = 0; i < sizeof(endings) / sizeof(*endings); i++) {
         int size = snprintf(whole, sizeof(whole), "%s%s", path, endings[i]);

@@ -14,8 +14,8 @@
 struct sn_artefact;
 
 /* Over a file that exists or will. `is_kept`: it stays when the last reference goes; otherwise it
- * is removed then (with what stands beside it under its name and ".cpu" or ".names"), and holes
- * take the place of what a reader has read. */
+ * is removed then (with what stands beside it under its name and ".cpu", ".names" or ".symbols"),
+ * and holes take the place of what a reader has read. */
 int sn_artefact_new(const char *path, bool is_kept, struct sn_artefact **ret_artefact,
                     struct sonde_error *err);
 struct sn_artefact *sn_artefact_hold(struct sn_artefact *artefact);
