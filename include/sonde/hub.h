@@ -114,8 +114,9 @@ struct sonde_consumer_options {
  * SONDE_E_NOT_FOUND: no such process, or no .NET; SONDE_E_DENIED; SONDE_E_LIMIT: 64 consumers a
  * process.
  *
- * A runtime that has just started is asked for counters and metrics a second and a half after its
- * start: earlier it may lock itself up (seen on .NET 10). */
+ * A runtime that has just started is asked for counters a second and a half after its start, and
+ * for metrics when the first of them have come and it is five seconds old: earlier it may lock
+ * itself up (seen on .NET 9 and 10). A consumer who wants both is live when it gets both. */
 int sonde_hub_add(struct sonde_hub *hub, const struct sonde_consumer_options *options,
                   sonde_event_fn *take, void *user, struct sonde_consumer **ret_consumer,
                   struct sonde_error *err);

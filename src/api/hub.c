@@ -18,6 +18,13 @@
 #define DEFAULT_LINGER_NS  (5ull * SN_NS_PER_SECOND)
 #define PARTING_NS         (500ull * SN_NS_PER_MS)
 #define SCRATCH_SIZE       (256u << 10)
+#define KNOWN_MAX          65536u
+
+/* The longest that a target without consumers stays because it must not be left yet. */
+#define HOLD_NS (2ull * SN_NS_PER_SECOND)
+
+/* Between two looks at one. */
+#define HOLD_LOOK_NS (50ull * SN_NS_PER_MS)
 
 /* --- coming and going --- */
 
@@ -32,6 +39,7 @@ int sonde_hub_new(const struct sonde_hub_options *options, struct sonde_hub **re
     if (!hub)
         return sn_fail(err, SONDE_E_NOMEM, 0, "no memory for a hub");
     hub->options = known;
+    hub->known = sn_table_with_limit(KNOWN_MAX);
     if (!hub->options.timeout_ns)
         hub->options.timeout_ns = DEFAULT_TIMEOUT_NS;
     if (!hub->options.linger_ns)
@@ -118,10 +126,58 @@ static void part_from_all(struct sonde_hub *hub)
         drop_parting(hub->partings);
 }
 
+static void drop_target(struct sn_hub_target *target)
+{
+    struct sn_hub_target **at = &target->hub->targets;
+    while (*at != target)
+        at = &(*at)->next;
+    *at = target->next;
+    sn_target_free(target);
+}
+
+/* Nobody listens to it any more. Its stream is read on while it must not be left. */
+static void leave_target(struct sn_hub_target *target, uint64_t now_ns)
+{
+    if (sn_steps_hold(target, now_ns))
+        sn_loop_timer(target->hub->loop, &target->timer, now_ns + HOLD_LOOK_NS);
+    else
+        drop_target(target);
+}
+
+/* Who is called here may add a target, which goes in front of all, and lets none go. */
+static void tend(struct sonde_hub *hub)
+{
+    uint64_t now_ns = sn_clock_monotonic_ns();
+    for (struct sn_hub_target *target = hub->targets, *next; target; target = next) {
+        sn_target_tend(target, now_ns);
+        next = target->next;
+        if (!target->consumers)
+            leave_target(target, now_ns);
+    }
+}
+
+/* Targets go as soon as they may; consumers are called no more. */
+static void leave_all(struct sonde_hub *hub)
+{
+    uint64_t deadline_ns = sn_clock_deadline(HOLD_NS);
+    for (struct sn_hub_target *target = hub->targets; target; target = target->next) {
+        for (struct sonde_consumer *at = target->consumers; at; at = at->next)
+            at->is_removed = true;
+    }
+    tend(hub);
+    while (hub->targets && sn_clock_monotonic_ns() < deadline_ns) {
+        if (sn_loop_turn(hub->loop, deadline_ns, NULL) != SONDE_OK)
+            break;
+        tend(hub);
+    }
+}
+
 void sonde_hub_free(struct sonde_hub *hub)
 {
     if (!hub)
         return;
+    if (hub->loop)
+        leave_all(hub);
     while (hub->targets) {
         struct sn_hub_target *target = hub->targets;
         hub->targets = target->next;
@@ -129,6 +185,7 @@ void sonde_hub_free(struct sonde_hub *hub)
     }
     part_from_all(hub);
     sn_loop_free(hub->loop);
+    sn_table_done(&hub->known);
     free(hub->scratch.bytes);
     free(hub);
 }
@@ -155,27 +212,6 @@ static bool has_news(const struct sonde_hub *hub)
 int sonde_hub_wait_ms(const struct sonde_hub *hub)
 {
     return hub->must_tend || has_news(hub) ? 0 : sn_loop_wait_ms(hub->loop);
-}
-
-static void drop_target(struct sn_hub_target *target)
-{
-    struct sn_hub_target **at = &target->hub->targets;
-    while (*at != target)
-        at = &(*at)->next;
-    *at = target->next;
-    sn_target_free(target);
-}
-
-/* Who is called here may add a target, which goes in front of all, and lets none go. */
-static void tend(struct sonde_hub *hub)
-{
-    uint64_t now_ns = sn_clock_monotonic_ns();
-    for (struct sn_hub_target *target = hub->targets, *next; target; target = next) {
-        sn_target_tend(target, now_ns);
-        next = target->next;
-        if (!target->consumers)
-            drop_target(target);
-    }
 }
 
 /* Callbacks may add and remove consumers: these are put in front or only marked. */
@@ -276,7 +312,8 @@ void sonde_hub_remove(struct sonde_consumer *consumer)
     consumer->is_removed = true;
     hub->must_tend = true;
     /* Nobody is left to be called: what it was asked for need not wait for the next turn. */
-    if (!hub->is_turning && !has_consumers(target))
+    if (!hub->is_turning && !has_consumers(target) &&
+        !sn_steps_hold(target, sn_clock_monotonic_ns()))
         drop_target(target);
 }
 

@@ -11,6 +11,7 @@ struct sonde_error;
 
 #define SN_METRICS_PROVIDER "System.Diagnostics.Metrics"
 #define SN_INTERVAL_KEY     "EventCounterIntervalSec"
+#define SN_COUNTERS_EVENT   "EventCounters" /* what the values of any source are called */
 
 /* The most that the arguments of one provider may take: a request has 64 KB in all. */
 #define SN_ARGUMENTS_LIMIT 16384u

@@ -26,6 +26,13 @@ void sn_ask_done(struct sn_ask *ask)
     *ask = (struct sn_ask){0};
 }
 
+void sn_ask_remove(struct sn_ask *ask, size_t index)
+{
+    free_item(&ask->items[index]);
+    ask->count--;
+    memmove(&ask->items[index], &ask->items[index + 1], (ask->count - index) * sizeof(*ask->items));
+}
+
 static struct sonde_provider *find(const struct sn_ask *ask, const char *name)
 {
     for (size_t i = 0; i < ask->count; i++) {

@@ -28,6 +28,9 @@ static inline void sn_ask_done_auto(struct sn_ask *ask)
 int sn_ask_add(struct sn_ask *ask, const struct sonde_provider *provider, struct sonde_error *err);
 int sn_ask_join(struct sn_ask *ask, const struct sn_ask *other, struct sonde_error *err);
 
+/* Takes away the provider at `index`. */
+void sn_ask_remove(struct sn_ask *ask, size_t index);
+
 bool sn_ask_equals(const struct sn_ask *left, const struct sn_ask *right);
 
 /* Whether everything of `less` comes with `wide`. */

@@ -307,6 +307,17 @@ static bool is_too_early(const struct sn_hub_lane *lane)
     return lane->number == SN_LANE_COUNTERS && sn_target_is_starting(lane->target);
 }
 
+static void serve_at(struct sn_hub_lane *lane, uint64_t due_ns)
+{
+    lane->is_dirty = true;
+    wake_at(lane, due_ns);
+}
+
+static bool must_keep(const struct sn_hub_lane *lane, uint64_t now_ns)
+{
+    return lane->number == SN_LANE_COUNTERS && sn_steps_hold(lane->target, now_ns);
+}
+
 static void serve(struct sn_hub_lane *lane, uint64_t now_ns)
 {
     SN_AUTO(sn_ask_done) struct sn_ask ask = {0};
@@ -315,10 +326,14 @@ static void serve(struct sn_hub_lane *lane, uint64_t now_ns)
     lane->is_dirty = lane->waits = false;
     tell_served(lane->target);
     tell_owner(lane, &ask);
-    if (!lane->current && ask.count && is_too_early(lane)) {
-        lane->is_dirty = true;
-        wake_at(lane, now_ns + START_LOOK_NS);
-    } else if (!lane->current) {
+    if ((!lane->current && ask.count && is_too_early(lane)) || must_keep(lane, now_ns)) {
+        serve_at(lane, now_ns + START_LOOK_NS);
+        return;
+    }
+    uint64_t more_ns = sn_steps_fit(lane, &ask, now_ns);
+    if (more_ns)
+        serve_at(lane, more_ns);
+    if (!lane->current) {
         if (ask.count)
             open_session(lane, &ask, now_ns);
     } else if (lane->must_ask_again && ask.count) {

@@ -86,6 +86,15 @@ struct sonde_consumer {
     uint64_t lost_count;
 };
 
+/* How far a process is on the way to metrics: see hub_steps.c. */
+struct sn_hub_steps {
+    uint64_t asked_ns;  /* when its counters were first seen to be asked for; 0: not yet */
+    uint64_t polled_ns; /* when the first of their values came; 0: none did */
+    uint64_t begun_ns;  /* when the first event of its metrics came; 0: none did */
+    bool is_warm;       /* metrics do not meet the first poll of counters any more */
+    bool has_collected; /* the first collection of metrics is over */
+};
+
 enum sn_target_stage {
     SN_TARGET_LOOKING, /* for its port */
     SN_TARGET_ASKING,  /* what it is */
@@ -114,6 +123,7 @@ struct sn_hub_target {
     uint64_t opened_count;
     uint64_t event_count; /* of sessions that have been closed */
     uint64_t lost_count;
+    struct sn_hub_steps steps;
     struct sn_hub_owner owner;
     struct sn_hub_settings adopted;  /* of the metrics session: those that another tool holds */
     uint64_t adopted_ns;             /* when they were */
@@ -150,6 +160,7 @@ struct sonde_hub {
     bool must_tend;        /* consumers came or went since */
     char client_id[40];    /* what the ids of its metrics sessions begin with */
     unsigned client_count; /* how many there were: each is a client of its own */
+    struct sn_table known; /* by pid: what is known of a process whose target has gone */
 };
 
 /* --- hub_consumer.c --- */
@@ -177,9 +188,11 @@ void sn_target_free(struct sn_hub_target *target);
 int sn_target_add(struct sn_hub_target *target, struct sonde_consumer *consumer, bool in_order,
                   struct sonde_error *err);
 
-/* What there is to do, outside the loop's callbacks. */
-/* Whether its runtime may still be initializing itself. */
+/* Whether its runtime may still be initializing itself; and how long it has lived. */
 bool sn_target_is_starting(const struct sn_hub_target *target);
+uint64_t sn_target_age_ns(const struct sn_hub_target *target);
+
+/* What there is to do, outside the loop's callbacks. */
 void sn_target_tend(struct sn_hub_target *target, uint64_t now_ns);
 
 /* Makes `ask` say what holds for the process whoever asks. False: no memory. */
@@ -215,6 +228,22 @@ void sn_lane_ask_again(struct sn_hub_lane *lane);
 /* Open or being opened; and whether one of them is there for a moment only. */
 uint32_t sn_lane_session_count(const struct sn_hub_lane *lane);
 bool sn_lane_is_exchanging(const struct sn_hub_lane *lane);
+
+/* --- hub_steps.c --- */
+
+/* What is known of the process from before; and what is to be known later. */
+void sn_steps_init(struct sn_hub_target *target);
+void sn_steps_keep(struct sn_hub_target *target);
+
+/* An event of this kind has come. */
+void sn_steps_note(struct sn_hub_session *session, const struct sn_schema *schema);
+
+/* Makes of what is wanted what may be asked for now. Returns when there may be more; 0: it is all.
+ */
+uint64_t sn_steps_fit(const struct sn_hub_lane *lane, struct sn_ask *ask, uint64_t now_ns);
+
+/* Whether its metrics must not be stopped at this moment. */
+bool sn_steps_hold(const struct sn_hub_target *target, uint64_t now_ns);
 
 /* --- hub_rundown.c --- */
 

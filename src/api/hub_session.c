@@ -22,8 +22,7 @@
 #define DEFAULT_BUFFER_MB  16u
 #define COUNTERS_BUFFER_MB 4u
 
-#define SESSION  "Microsoft-DotNETCore-EventPipe" /* each session tells the whole command line */
-#define COUNTERS "EventCounters"
+#define SESSION "Microsoft-DotNETCore-EventPipe" /* each session tells the whole command line */
 
 static bool is_listed(const struct sonde_provider *provider, uint32_t id)
 {
@@ -54,7 +53,8 @@ static bool is_kept(const struct sn_hub_session *session, const struct sn_schema
 {
     if (strcasecmp(schema->provider, SESSION) == 0)
         return sn_ask_brings(&session->ask, schema);
-    return session->lane->number == SN_LANE_COUNTERS || strcasecmp(schema->name, COUNTERS) != 0;
+    return session->lane->number == SN_LANE_COUNTERS ||
+           strcasecmp(schema->name, SN_COUNTERS_EVENT) != 0;
 }
 
 static const struct sn_schema *share_schema(void *user, const struct sn_schema *schema)
@@ -130,6 +130,7 @@ static bool take_event(void *user, struct sn_event *event, uint64_t lost)
         note_info(session);
     if (event->schema == session->conflicts[0] || event->schema == session->conflicts[1])
         sn_conflict_take(lane->target, event);
+    sn_steps_note(session, event->schema);
     if (!lane->seam)
         return true;
     bool is_earlier = session == lane->going || (!lane->going && session == lane->current);

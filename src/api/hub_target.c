@@ -57,6 +57,7 @@ int sn_target_new(struct sonde_hub *hub, uint32_t pid, struct sn_hub_target **re
     target->timer.expired = wake;
     target->owner.fd = -1;
     target->route = sn_ipc_route_to(&found);
+    sn_steps_init(target);
     for (size_t i = 0; i < SN_LANES; i++)
         sn_lane_init(&target->lanes[i], target, (enum sn_lane_number)i);
     rc = sn_road_new(hub->loop, &road, &target->road, err);
@@ -72,6 +73,7 @@ int sn_target_new(struct sonde_hub *hub, uint32_t pid, struct sn_hub_target **re
 
 void sn_target_free(struct sn_hub_target *target)
 {
+    sn_steps_keep(target);
     sn_ipc_call_cancel(&target->asking);
     sn_loop_untimer(&target->timer);
     while (target->rundowns)
@@ -361,6 +363,12 @@ bool sn_target_is_starting(const struct sn_hub_target *target)
         return false;
     bool is_at_work = facts.state == 'R' || facts.state == 'D';
     return facts.up_ns < START_NS || (is_at_work && facts.cpu_ns < START_CPU_NS);
+}
+
+uint64_t sn_target_age_ns(const struct sn_hub_target *target)
+{
+    struct sn_proc_facts facts;
+    return sn_process_facts(target->pid, &facts) ? facts.up_ns : 0;
 }
 
 static bool is_lane_idle(const struct sn_hub_lane *lane)

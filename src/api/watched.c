@@ -28,6 +28,13 @@
 #define FIRST_MOST_NS     (5ull * SN_NS_PER_SECOND)
 #define GAP_MOST_NS       (1000ull * SN_NS_PER_MS)
 
+/* Of counters alone: the thread that polls them sleeps for so long before it is seen to be idle. */
+#define YOUNG_MOST_NS     (1000ull * SN_NS_PER_MS)
+#define YOUNG_GAP_MOST_NS (1500ull * SN_NS_PER_MS)
+
+/* From the opening of a session until it has told which meters there are. */
+#define METERS_TELL_NS (150ull * SN_NS_PER_MS)
+
 #define RETRY_LEAST_NS (1ull * SN_NS_PER_SECOND)
 #define RETRY_MOST_NS  (30ull * SN_NS_PER_SECOND)
 
@@ -102,7 +109,7 @@ static void add_counters(struct request *request, const struct sn_watched *watch
 
 /* Meters first: they tell of their instruments before the first counters are polled. */
 static int build(struct request *request, const struct sn_watched *watched, uint64_t interval_ns,
-                 struct sonde_error *err)
+                 bool with_meters, struct sonde_error *err)
 {
     const struct sn_watching *common = watched->common;
     SN_AUTO(sn_buf_done) struct sn_buf seconds = sn_buf_with_limit(64);
@@ -113,7 +120,8 @@ static int build(struct request *request, const struct sn_watched *watched, uint
     put_seconds(&seconds, interval_ns);
     (void)snprintf(request->interval, sizeof(request->interval), "EventCounterIntervalSec=%s",
                    sn_buf_string(&seconds));
-    add_meters(request, common, interval_ns);
+    if (with_meters)
+        add_meters(request, common, interval_ns);
     add_counters(request, watched);
     if (request->arguments.failed)
         return sn_fail(err, SONDE_E_ARGUMENT, 0, "too many counters are asked for by name");
@@ -167,16 +175,42 @@ static void changed(void *user, struct sonde_consumer *consumer)
     struct sonde_consumer_state state;
     sonde_consumer_state(consumer, &state);
     watched->phase = state.phase;
+    watched->live_ns = state.phase == SONDE_CONSUMER_LIVE ? sn_clock_monotonic_ns() : 0;
     watched->is_consumer_over |= state.phase == SONDE_CONSUMER_ENDED;
+}
+
+static bool wants_meters(const struct sn_watching *common)
+{
+    SN_AUTO(sn_buf_done) struct sn_buf metrics = sn_buf_with_limit(ARGUMENTS_MAX);
+    sn_counter_specs_metrics(&common->specs, &metrics);
+    return metrics.size || metrics.failed;
+}
+
+static bool wants_counters(const struct sn_counter_specs *specs)
+{
+    for (size_t i = 0; i < specs->count; i++) {
+        if (specs->specs[i].wants_counters && !strchr(specs->specs[i].provider, '*'))
+            return true;
+    }
+    return false;
+}
+
+/* While the process is young its counters are asked for alone. */
+static uint64_t interval_of(const struct sn_watched *watched, enum sn_watched_stage stage)
+{
+    uint64_t interval_ns = watched->common->interval_ns;
+    if (stage == SN_WATCHED_FIRST)
+        return FIRST_INTERVAL_NS;
+    return watched->has_meters_asked || interval_ns < YOUNG_MOST_NS ? interval_ns : YOUNG_MOST_NS;
 }
 
 static void ask(struct sn_watched *watched, enum sn_watched_stage stage, uint64_t now_ns)
 {
     SN_AUTO(request_done) struct request request = {0};
     struct sonde_error err = {0};
-    uint64_t interval_ns =
-        stage == SN_WATCHED_FIRST ? FIRST_INTERVAL_NS : watched->common->interval_ns;
-    int rc = build(&request, watched, interval_ns, &err);
+    watched->has_meters_asked = now_ns >= watched->old_ns || !wants_meters(watched->common);
+    uint64_t interval_ns = interval_of(watched, stage);
+    int rc = build(&request, watched, interval_ns, watched->has_meters_asked, &err);
     struct sonde_consumer_options options = {
         .size = sizeof(options),
         .pid = watched->sight.process.pid,
@@ -186,6 +220,7 @@ static void ask(struct sn_watched *watched, enum sn_watched_stage stage, uint64_
     };
     watched->retry_ns = 0;
     watched->phase = SONDE_CONSUMER_OPENING;
+    watched->live_ns = 0;
     sn_watched_restart(watched);
     enter(watched, stage, now_ns);
     if (rc == SONDE_OK)
@@ -226,6 +261,10 @@ static bool may_be_quick(const struct sn_watched *watched)
 
 static void start(struct sn_watched *watched, uint64_t now_ns)
 {
+    if (now_ns < watched->old_ns && !wants_counters(&watched->common->specs)) {
+        watched->retry_ns = watched->old_ns;
+        return;
+    }
     watched->is_enumerated |= is_heard(watched); /* in a session that runs it is not told again */
     ask(watched, may_be_quick(watched) ? SN_WATCHED_FIRST : SN_WATCHED_LASTING, now_ns);
 }
@@ -234,7 +273,7 @@ static void start(struct sn_watched *watched, uint64_t now_ns)
 
 bool sn_watched_is_opening(const struct sn_watched *watched)
 {
-    return watched->consumer && watched->phase == SONDE_CONSUMER_OPENING;
+    return watched->consumer && watched->phase == SONDE_CONSUMER_OPENING && !watched->answered_ns;
 }
 
 static void start_in_turn(struct sn_watched *watched, uint64_t now_ns)
@@ -258,12 +297,17 @@ static bool are_meters_late(const struct sn_watched *watched)
 /* When the first answer may be complete. */
 static uint64_t grace_end_ns(const struct sn_watched *watched)
 {
-    return watched->answered_ns + (watched->meters.count ? FIRST_GRACE_NS : COUNTERS_GRACE_NS);
+    uint64_t end_ns =
+        watched->answered_ns + (watched->meters.count ? FIRST_GRACE_NS : COUNTERS_GRACE_NS);
+    uint64_t told_ns = watched->live_ns + METERS_TELL_NS;
+    return watched->has_meters_asked && !watched->meters.count && told_ns > end_ns ? told_ns
+                                                                                   : end_ns;
 }
 
 static bool is_answer_complete(const struct sn_watched *watched, uint64_t now_ns)
 {
-    return watched->answered_ns && now_ns >= grace_end_ns(watched) && !are_meters_late(watched);
+    return watched->answered_ns && watched->live_ns && now_ns >= grace_end_ns(watched) &&
+           !are_meters_late(watched);
 }
 
 static bool is_first_over(const struct sn_watched *watched, uint64_t now_ns)
@@ -284,11 +328,12 @@ static void end_first(struct sn_watched *watched, uint64_t now_ns)
 static bool is_gap_over(const struct sn_watched *watched, uint64_t now_ns)
 {
     struct sonde_hub_target target;
-    if (now_ns >= watched->stage_ns + GAP_MOST_NS)
+    if (now_ns >= watched->stage_ns + (watched->begins_anew ? YOUNG_GAP_MOST_NS : GAP_MOST_NS))
         return true;
     if (sonde_hub_target(watched->common->hub, watched->sight.process.pid, &target, NULL) !=
         SONDE_OK)
-        return true;
+        return !watched->begins_anew ||
+               sn_counter_poller_is_idle(watched->sight.process.pid); /* so it may be quick */
     return target.consumer_count || !target.session_count;
 }
 
@@ -323,14 +368,39 @@ static void consumer_over(struct sn_watched *watched, uint64_t now_ns)
     let_go(watched);
 }
 
+/* Its counters alone were asked for, and its meters may be now. */
+static bool is_old_enough(const struct sn_watched *watched, uint64_t now_ns)
+{
+    return watched->stage == SN_WATCHED_LASTING && !watched->has_meters_asked &&
+           now_ns >= watched->old_ns;
+}
+
+static void begin_anew(struct sn_watched *watched, uint64_t now_ns)
+{
+    let_go(watched);
+    watched->begins_anew = true;
+    enter(watched, SN_WATCHED_GAP, now_ns);
+}
+
+static void leave_gap(struct sn_watched *watched, uint64_t now_ns)
+{
+    if (watched->begins_anew)
+        start(watched, now_ns);
+    else
+        ask(watched, SN_WATCHED_LASTING, now_ns);
+    watched->begins_anew = false;
+}
+
 static void advance(struct sn_watched *watched, uint64_t now_ns)
 {
     if (watched->is_consumer_over) {
         consumer_over(watched, now_ns);
     } else if (watched->stage == SN_WATCHED_FIRST && is_first_over(watched, now_ns)) {
         end_first(watched, now_ns);
+    } else if (is_old_enough(watched, now_ns)) {
+        begin_anew(watched, now_ns);
     } else if (watched->stage == SN_WATCHED_GAP && is_gap_over(watched, now_ns)) {
-        ask(watched, SN_WATCHED_LASTING, now_ns);
+        leave_gap(watched, now_ns);
     } else if (watched->stage == SN_WATCHED_IDLE && watched->retry_ns &&
                now_ns >= watched->retry_ns) {
         start_in_turn(watched, now_ns);
@@ -349,6 +419,7 @@ static uint64_t next_tend(const struct sn_watched *watched, uint64_t now_ns)
                                                                       : now_ns + FIRST_INTERVAL_NS;
     case SN_WATCHED_GAP: return now_ns + SN_NS_PER_MS;
     case SN_WATCHED_IDLE: return watched->retry_ns ? watched->retry_ns : UINT64_MAX;
+    case SN_WATCHED_LASTING: return watched->has_meters_asked ? UINT64_MAX : watched->old_ns;
     default: return UINT64_MAX;
     }
 }
@@ -359,13 +430,20 @@ uint64_t sn_watched_tend(struct sn_watched *watched, uint64_t now_ns)
         let_go(watched);
         return UINT64_MAX;
     }
-    watched->is_complete |= is_answer_complete(watched, now_ns);
+    watched->is_complete |= watched->has_meters_asked && is_answer_complete(watched, now_ns);
     advance(watched, now_ns);
     mind_silence(watched, now_ns);
     return next_tend(watched, now_ns);
 }
 
 /* --- life --- */
+
+static uint64_t old_enough_ns(uint32_t pid)
+{
+    struct sn_proc_facts facts;
+    bool is_young = sn_process_facts(pid, &facts) && facts.up_ns < SN_METRICS_AGE_NS;
+    return is_young ? sn_clock_monotonic_ns() + (SN_METRICS_AGE_NS - facts.up_ns) : 0;
+}
 
 static void watched_free_auto(struct sn_watched **slot)
 {
@@ -399,6 +477,7 @@ int sn_watched_new(struct sn_watching *common, const struct sn_process_sight *si
     }
     watched->phase = common->no_runtime ? SONDE_CONSUMER_LIVE : SONDE_CONSUMER_OPENING;
     watched->retry_ns = common->no_runtime ? 0 : sn_clock_monotonic_ns();
+    watched->old_ns = old_enough_ns(sight->process.pid);
     *ret_watched = SN_TAKE(watched);
     return SONDE_OK;
 }
@@ -494,14 +573,19 @@ static void put_notes(struct sn_watched *watched)
     put_note(&watched->note, watched->mistake);
 }
 
-/* One that was wanted for the kernel's numbers alone lives as long as those come. */
-static int phase_of(const struct sn_watched *watched)
+/* One that was wanted for the kernel's numbers alone lives as long as those come. Others are being
+ * opened until their meters are asked for, too. */
+static int shown_phase(const struct sn_watched *watched)
 {
     if (watched->ended_ns)
         return SONDE_CONSUMER_ENDED;
     bool is_kernels = watched->common->with_unreachable && watched->vitals &&
                       !watched->sight.process.is_reachable;
-    return is_kernels ? SONDE_CONSUMER_LIVE : watched->phase;
+    bool is_waiting = watched->phase == SONDE_CONSUMER_LIVE &&
+                      (!watched->has_meters_asked || watched->begins_anew);
+    if (is_kernels)
+        return SONDE_CONSUMER_LIVE;
+    return is_waiting ? SONDE_CONSUMER_OPENING : watched->phase;
 }
 
 void sn_watched_show(struct sn_watched *watched, struct sonde_watched *ret_watched)
@@ -512,7 +596,7 @@ void sn_watched_show(struct sn_watched *watched, struct sonde_watched *ret_watch
     put_notes(watched);
     *ret_watched = (struct sonde_watched){
         .process = &watched->sight.process,
-        .phase = phase_of(watched),
+        .phase = shown_phase(watched),
         .interval_ns = watched->interval_ns,
         .lost_count = watched->lost_before + state.lost_count,
         .dropped_count = sn_point_series_refused_count(&watched->series),

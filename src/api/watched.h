@@ -45,7 +45,7 @@ struct sn_instrument {
 enum sn_watched_stage {
     SN_WATCHED_IDLE,    /* nobody is asked */
     SN_WATCHED_FIRST,   /* over a short interval, for values at once */
-    SN_WATCHED_GAP,     /* the short one ends: an interval cannot grow while a session is open */
+    SN_WATCHED_GAP,     /* a session ends: an interval cannot grow while one is open */
     SN_WATCHED_LASTING, /* over the wanted one */
 };
 
@@ -60,6 +60,10 @@ struct sn_watched {
     uint64_t stage_ns;               /* since when; monotonic */
     uint64_t answered_ns;            /* the first value over a whole interval came; 0: not yet */
     uint64_t heard_ns;               /* and the last */
+    uint64_t live_ns;                /* all that is asked for comes; 0: not yet */
+    uint64_t old_ns;                 /* from when on meters may be asked for (hub_steps.c) */
+    bool has_meters_asked;           /* they are in it, or nobody wants any */
+    bool begins_anew;                /* behind the gap: now with them */
     uint64_t retry_ns;               /* when to ask again; 0: not */
     uint64_t patience_ns;            /* how long to wait before that */
     uint64_t silence_ns;             /* how long a silence may be before the same is asked anew */

@@ -23,6 +23,10 @@
 #define HOLD_MOST_NS       (5ull * SN_NS_PER_SECOND)
 #define HOLD_MOST_NET_8_NS (500ull * SN_NS_PER_MS)
 
+/* From the first values of a young process until its meters are asked for: where everything takes
+ * longer, its start does as well. */
+#define SETTLE_NS (3500ull * SN_NS_PER_MS)
+
 static void flush(struct sn_watched *watched)
 {
     const struct sn_watching *common = watched->common;
@@ -36,8 +40,11 @@ static void answered(struct sn_watched *watched, uint64_t interval_ns)
         return;
     watched->interval_ns = interval_ns;
     watched->heard_ns = sn_clock_monotonic_ns();
-    if (!watched->answered_ns)
-        watched->answered_ns = watched->heard_ns;
+    if (watched->answered_ns)
+        return;
+    watched->answered_ns = watched->heard_ns;
+    if (!watched->has_meters_asked && watched->old_ns < watched->answered_ns + SETTLE_NS)
+        watched->old_ns = watched->answered_ns + SETTLE_NS;
 }
 
 static void set_time(struct sn_reading *reading, const struct sonde_event *event)
@@ -63,7 +70,8 @@ static bool is_held(const struct sn_watched *watched, const char *provider)
     unsigned long major = strtoul(watched->sight.process.runtime, NULL, 10); /* 0: not known */
     bool is_before_9 = major && major < 9;
     uint64_t most_ns = is_before_9 ? HOLD_MOST_NET_8_NS : HOLD_MOST_NS;
-    if (watched->is_enumerated || (is_before_9 && strcmp(provider, "System.Runtime") == 0))
+    if (watched->is_enumerated || !watched->has_meters_asked ||
+        (is_before_9 && strcmp(provider, "System.Runtime") == 0))
         return false;
     return sn_clock_monotonic_ns() < watched->stage_ns + most_ns &&
            sn_counter_specs_prefer_meter(&watched->common->specs, provider);

@@ -78,6 +78,14 @@ def state_of(pid):
     return stat_of(pid)[0]
 
 
+def until_its_meters(pid):
+    """A young process is asked for its counters alone: returns when its meters are asked for at once."""
+    def age():
+        with open("/proc/uptime") as uptime:
+            return float(uptime.read().split()[0]) - int(stat_of(pid)[19]) / os.sysconf("SC_CLK_TCK")
+    until("the process is old enough", lambda: age() > 5.1)
+
+
 def all_stopped(pid):
     """Whether every thread stands: each stops by itself, when it gets a CPU, and the first one's state is only its own."""
     try:

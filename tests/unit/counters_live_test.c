@@ -10,12 +10,15 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "api/counter_poller.h"
+#include "api/hub_internal.h"
 #include "api/process_sight.h"
 #include "base/clock.h"
 #include "sonde/counters.h"
+#include "source/proc/facts.h"
 
 #define APP      SONDE_SOURCE_DIR "/build/apps/targets/targets.dll"
 #define PATIENCE ((uint64_t)180 * SN_NS_PER_SECOND)
@@ -216,12 +219,22 @@ static void values_come_at_once_and_then_at_the_wanted_interval(void **state)
     }
 }
 
+/* A young process is asked for its counters alone. */
+static void grow_old(const struct app *app)
+{
+    struct sn_proc_facts facts;
+    const struct timespec moment = {.tv_nsec = 50 * MS};
+    while (sn_process_facts((uint32_t)app->pid, &facts) && facts.up_ns < SN_METRICS_AGE_NS)
+        (void)nanosleep(&moment, NULL);
+}
+
 /* Of a name that is a meter and an EventSource only one is shown, also while another source that
  * has no meter tells its values at once. */
 static void held_counters_do_not_slip_out_with_others(void **state)
 {
     (void)state;
     struct app app = run(10, "meters", NULL);
+    grow_old(&app);
     watch(&one, new_hub(), 500 * MS, app.pid, "System.Runtime,EventCounters\\Sonde-Counters");
     turn_until(&one, SONDE_POINT_EVENT_COUNTER, "sum", false, 1);
     turn_until(&one, SONDE_POINT_METER, "dotnet.assembly.count", false, 1);
@@ -236,6 +249,7 @@ static void a_meter_takes_the_place_of_its_event_source(void **state)
 {
     (void)state;
     struct app app = run(10, "idle", NULL);
+    grow_old(&app);
     watch(&one, new_hub(), 500 * MS, app.pid, "System.Runtime");
     turn_until(&one, SONDE_POINT_METER, "dotnet.assembly.count", false, 2);
     assert_null(last(&one, SONDE_POINT_EVENT_COUNTER, "cpu-usage"));

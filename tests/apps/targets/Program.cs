@@ -38,6 +38,8 @@ internal static class Program
 
     private static int Main(string[] args)
     {
+        if (args.Length == 3 && args[0] == "brief")
+            return Brief.Run(args);
         if (args.Length == 0 || !Behaviours.TryGetValue(args[0], out Action<Stage>? start))
         {
             Console.Error.WriteLine($"usage: targets.dll {string.Join('|', Behaviours.Keys)} [key=value ...]");
