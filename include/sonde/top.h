@@ -34,6 +34,20 @@ struct sonde_top_options {
     uint64_t window_ns;       /**< numbers are over this time; 0: 5 seconds */
     bool no_waits;            /**< only what runs; cheaper on machines that switch often */
     bool no_runtimes;         /**< leave the runtimes alone: no names of managed code */
+    uint64_t baseline_ns; /**< before anything is asked, the CPU of the .NET processes is measured
+                             for this long, and sonde_top_new waits; 0: no cost is known */
+};
+
+/** What looking costs the .NET processes that are looked at: their CPU by the kernel's clocks,
+ * before and since. Percentages are of one CPU. */
+struct sonde_top_cost {
+    uint32_t process_count; /**< of those processes; 0: none, or none is measured */
+    bool is_measured;       /**< there was time enough on both sides */
+    bool is_known;          /**< their load did not move by itself as much as that */
+    double percent;         /**< since, less before */
+    double before_percent;  /**< before */
+    double since_percent;   /**< since */
+    char name[80];          /**< of the one process, or "these 3 processes" */
 };
 
 /** How the view comes about, and its numbers. Texts are borrowed until the next turn. */
@@ -110,6 +124,9 @@ int sonde_top_turn(struct sonde_top *top, struct sonde_error *err);
 
 /** How the view comes about. */
 void sonde_top_state(const struct sonde_top *top, struct sonde_top_state *ret_state);
+
+/** What it costs those that are looked at. */
+void sonde_top_cost(const struct sonde_top *top, struct sonde_top_cost *ret_cost);
 
 /** The processes of the last seconds, what ran most first; *ret_count of them. Borrowed until the
  * next call. SONDE_E_NOMEM. */

@@ -170,6 +170,7 @@ static int build(struct sonde_top *top, const struct sonde_top_options *options,
     top->process_texts = sn_arena_with_limit(TEXTS_LIMIT);
     top->method_texts = sn_arena_with_limit(TEXTS_LIMIT);
     sn_top_clocks_init(&top->clocks);
+    sn_top_cost_before(&top->cost, options);
     int rc = sn_top_window_new(top->window_ns, &top->window, err);
     if (rc == SONDE_OK)
         rc = sn_code_new(&top->code, err);
@@ -233,6 +234,7 @@ int sonde_top_wait_ms(const struct sonde_top *top)
 int sonde_top_turn(struct sonde_top *top, struct sonde_error *err)
 {
     int rc = sn_loop_turn(sn_machine_loop(top->machine), 0, err);
+    sn_top_cost_settle(&top->cost, sn_clock_monotonic_ns());
     return rc < 0 ? rc : sn_machine_tend(top->machine, err);
 }
 
@@ -263,6 +265,11 @@ void sonde_top_state(const struct sonde_top *top, struct sonde_top_state *ret_st
     };
 }
 
+void sonde_top_cost(const struct sonde_top *top, struct sonde_top_cost *ret_cost)
+{
+    sn_top_cost_tell(&top->cost, ret_cost);
+}
+
 void sn_top_settle(struct sonde_top *top)
 {
     uint64_t now_ns = sn_clock_monotonic_ns();
@@ -271,6 +278,7 @@ void sn_top_settle(struct sonde_top *top)
     if (now_ns > known_ns)
         sn_code_forget_before(top->code, now_ns - known_ns);
     sn_top_clocks_settle(&top->clocks, top->window, top->window_ns);
+    sn_top_cost_settle(&top->cost, now_ns);
 }
 
 double sn_top_percent(const struct sonde_top *top, uint64_t ns)

@@ -7,6 +7,7 @@
 #include <stdint.h>
 
 #include "api/top_clocks.h"
+#include "api/top_cost.h"
 #include "base/arena.h"
 #include "sonde/top.h"
 
@@ -24,7 +25,8 @@ struct sonde_top {
     struct sn_kallsyms *kernel;   /* owns; NULL: not needed yet, or hidden from us */
     bool has_asked_kernel;
     struct sn_top_clocks clocks; /* of processes that only their runtimes tell of */
-    uint64_t sample_ns;          /* what a CPU sample stands for */
+    struct sn_top_cost cost;
+    uint64_t sample_ns; /* what a CPU sample stands for */
     uint64_t window_ns;
     /* The last snapshots, and the texts they point to. */
     struct sn_arena process_texts;

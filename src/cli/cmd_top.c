@@ -22,7 +22,7 @@ struct arguments {
     const char *way;
     uint64_t window_ns;
     uint64_t rows;
-    bool no_waits;
+    bool waits;
     bool no_runtimes;
     bool plain;
     bool once;
@@ -32,6 +32,7 @@ struct arguments {
 #define SHORTEST_NS  (100ull * SN_NS_PER_MS)
 #define LONGEST_NS   (3600ull * SN_NS_PER_SECOND)
 #define DEFAULT_ROWS 20u
+#define BASELINE_NS  (1ull * SN_NS_PER_SECOND)
 
 #define AT(member) offsetof(struct arguments, member)
 
@@ -48,7 +49,8 @@ static const struct sn_option options[] = {
      "machine, threads or runtime; if not given, the best there is"},
     {0, "window", SN_OPTION_DURATION, AT(window_ns), "TIME", "numbers are over this time; 5s"},
     {0, "rows", SN_OPTION_NUMBER, AT(rows), "COUNT", "of plain tables and JSON; 20"},
-    {0, "no-waits", SN_OPTION_FLAG, AT(no_waits), NULL, "only what runs: costs less"},
+    {'w', "waits", SN_OPTION_FLAG, AT(waits), NULL,
+     "what waits, too: costs the processes more, for each switch of a thread is recorded"},
     {0, "no-runtimes", SN_OPTION_FLAG, AT(no_runtimes), NULL,
      "ask no runtime: managed code has no names"},
     {0, "plain", SN_OPTION_FLAG, AT(plain), NULL, "tables, one below the other; so into a pipe"},
@@ -74,7 +76,7 @@ static int check_times(const struct arguments *arguments, struct sonde_error *er
 }
 
 /* The terminal if it can, else tables; once and JSON are no view for one. */
-static int show(const struct sn_top_view *view, bool plain, struct sonde_error *err)
+static int show(struct sn_top_view *view, bool plain, struct sonde_error *err)
 {
     if (plain || view->json || view->once || !isatty(STDOUT_FILENO) || !isatty(STDIN_FILENO))
         return sn_top_print(view, err);
@@ -99,6 +101,7 @@ static int watch(const struct arguments *arguments, const struct sonde_top_optio
         return rc;
     struct sn_top_view view = {
         .top = top,
+        .chosen = *chosen,
         .signals = signals,
         .interval_ns = arguments->interval_ns ? arguments->interval_ns : 2ull * SN_NS_PER_SECOND,
         .rows = arguments->rows ? arguments->rows : DEFAULT_ROWS,
@@ -106,7 +109,10 @@ static int watch(const struct arguments *arguments, const struct sonde_top_optio
         .once = arguments->once,
         .has_scope = chosen->pid_count || chosen->name_count || chosen->cgroup,
     };
-    return show(&view, arguments->plain, err);
+    rc = show(&view, arguments->plain, err);
+    (void)SN_TAKE(top);
+    sonde_top_free(view.top); /* the screen may have opened another */
+    return rc;
 }
 
 static int run(const void *given, const struct sn_operands *operands)
@@ -120,7 +126,8 @@ static int run(const void *given, const struct sn_operands *operands)
                                        .name_count = arguments->names.count,
                                        .cgroup = arguments->cgroup,
                                        .window_ns = arguments->window_ns,
-                                       .no_waits = arguments->no_waits,
+                                       .no_waits = !arguments->waits,
+                                       .baseline_ns = BASELINE_NS,
                                        .no_runtimes = arguments->no_runtimes};
     int rc =
         operands->command ? sn_fail(&err, SONDE_E_ARGUMENT, 0, "top takes no command") : SONDE_OK;

@@ -62,13 +62,46 @@ double sn_top_own_percent(const struct sonde_top_state *state, uint64_t started_
 
 void sn_top_head(struct sn_buf *to, const struct sonde_top_state *state)
 {
-    char text[4][32];
-    sn_buf_format(to, "%s %% of %" PRIu32 " CPU%s, %s process%s, over %s, %s lost",
+    char text[3][32];
+    sn_buf_format(to, "%s %% of %" PRIu32 " CPU%s, %s process%s, over %s",
                   sn_top_percent_text(state->cpu_percent, text[0]), state->cpu_count,
                   state->cpu_count == 1 ? "" : "s", sn_text_count(state->process_count, text[1]),
                   state->process_count == 1 ? "" : "es",
-                  sn_text_duration(state->window_ns, text[2]),
-                  sn_text_count(state->lost_count, text[3]));
+                  sn_text_duration(state->window_ns, text[2]));
+}
+
+void sn_top_cost(struct sn_buf *to, const struct sonde_top *top)
+{
+    char text[2][24];
+    struct sonde_top_cost cost;
+    sonde_top_cost(top, &cost);
+    if (!cost.process_count)
+        return;
+    if (cost.is_known)
+        sn_buf_format(to, "watching costs %s about %s %% of a CPU", cost.name,
+                      sn_top_percent_text(cost.percent, text[0]));
+    else if (cost.is_measured)
+        sn_buf_format(to,
+                      "what watching costs %s cannot be told: its load moves more than that (%s %% "
+                      "of a CPU before, %s %% since)",
+                      cost.name, sn_top_percent_text(cost.before_percent, text[0]),
+                      sn_top_percent_text(cost.since_percent, text[1]));
+    else
+        sn_buf_format(to, "what watching costs %s is being measured", cost.name);
+}
+
+void sn_top_losses(struct sn_buf *to, const struct sn_top_view *view,
+                   const struct sonde_top_state *state)
+{
+    char text[32];
+    if (!state->lost_count)
+        return;
+    sn_buf_format(to, "%s events LOST: the numbers are too low; ",
+                  sn_text_count(state->lost_count, text));
+    if (!view->chosen.no_waits)
+        sn_buf_format(to, "go without waits, or choose processes with -p");
+    else
+        sn_buf_format(to, "choose processes with -p, or fewer samples with -F");
 }
 
 const char *sn_top_module(const struct sonde_top_method *method)
@@ -80,11 +113,23 @@ const char *sn_top_module(const struct sonde_top_method *method)
 
 /* --- tables --- */
 
-static void print_head(const struct sonde_top_state *state)
+static void print_head(const struct sn_top_view *view, const struct sonde_top_state *state)
 {
     SN_AUTO(sn_buf_done) struct sn_buf numbers = sn_buf_with_limit(HEAD_LIMIT);
+    SN_AUTO(sn_buf_done) struct sn_buf cost = sn_buf_with_limit(HEAD_LIMIT);
+    SN_AUTO(sn_buf_done) struct sn_buf losses = sn_buf_with_limit(HEAD_LIMIT);
     sn_top_head(&numbers, state);
+    sn_top_cost(&cost, view->top);
+    sn_top_losses(&losses, view, state);
     (void)puts(sn_buf_string(&numbers));
+    if (cost.size) {
+        sn_terminal_put(stdout, SN_STYLE_NONE, sn_buf_string(&cost));
+        (void)putchar('\n');
+    }
+    if (losses.size) {
+        sn_terminal_put(stdout, SN_STYLE_WARN, sn_buf_string(&losses));
+        (void)putchar('\n');
+    }
     if (*state->way_note) {
         sn_terminal_put(stdout, SN_STYLE_WARN, state->way_note);
         (void)putchar('\n');
@@ -101,7 +146,8 @@ static void print_process(const struct sonde_top_process *process)
     (void)printf("%8" PRIu32 " %8s %8s %9s %7" PRIu32 "  ", process->pid,
                  sn_top_percent_text(process->cpu_percent, text[0]),
                  sn_top_percent_text(process->ready_percent, text[1]),
-                 sn_top_percent_text(process->wait_percent, text[2]), process->thread_count);
+                 sn_top_percent_text(process->wait_percent / 100.0, text[2]),
+                 process->thread_count);
     sn_terminal_cell(stdout, SN_STYLE_NONE, process->is_dotnet ? process->runtime : "", 9);
     (void)putchar(' ');
     sn_terminal_put(stdout, SN_STYLE_BOLD, process->name);
@@ -142,8 +188,8 @@ static int print_tables(const struct sn_top_view *view, struct sonde_error *err)
         return rc;
     struct sonde_top_state state;
     sonde_top_state(view->top, &state);
-    print_head(&state);
-    (void)printf("\n%8s %8s %8s %9s %7s  %-9s %s\n", "PID", "CPU %", "READY %", "WAIT %", "THREADS",
+    print_head(view, &state);
+    (void)printf("\n%8s %8s %8s %9s %7s  %-9s %s\n", "PID", "CPU %", "READY %", "WAITS", "THREADS",
                  ".NET", "NAME");
     for (size_t i = 0; i < least(count, view->rows); i++)
         print_process(&processes[i]);
@@ -208,6 +254,19 @@ static int write_methods(const struct sn_top_view *view, struct sn_json *json, c
     return SONDE_OK;
 }
 
+static void write_cost(struct sn_json *json, const struct sonde_top *top)
+{
+    struct sonde_top_cost cost;
+    sonde_top_cost(top, &cost);
+    if (!cost.is_measured)
+        return;
+    sn_json_object(json, "cost");
+    sn_json_bool(json, "known", cost.is_known);
+    sn_json_real(json, "beforePercent", cost.before_percent);
+    sn_json_real(json, "sincePercent", cost.since_percent);
+    sn_json_close(json);
+}
+
 static void write_state(struct sn_json *json, const struct sonde_top_state *state)
 {
     char time[32];
@@ -236,6 +295,7 @@ static int print_json(const struct sn_top_view *view, struct sonde_error *err)
     sonde_top_state(view->top, &state);
     sn_json_object(&json, NULL);
     write_state(&json, &state);
+    write_cost(&json, view->top);
     sn_json_array(&json, "processes");
     for (size_t i = 0; i < least(count, view->rows); i++)
         write_process(&json, &processes[i]);

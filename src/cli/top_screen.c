@@ -23,7 +23,7 @@
 enum page { PAGE_PROCESSES, PAGE_METHODS, PAGE_HELP };
 
 struct screen {
-    const struct sn_top_view *view;
+    struct sn_top_view *view;
     uint64_t started_ns;
     enum page page;
     enum page page_before; /* where help leads back to */
@@ -31,6 +31,8 @@ struct screen {
     bool is_over;
     int sorting[2]; /* of processes, of methods: the column */
     struct sonde_top_state state;
+    char losses[256];
+    char cost[256];
     char notes[1024]; /* the way's and what could not be had; the state's texts do not last */
     struct sn_list processes;
     struct sonde_top_process *process_rows; /* owns */
@@ -197,6 +199,12 @@ static int take(struct screen *screen, struct sonde_error *err)
         rc = take_methods(screen, doing, err);
     sort_methods(screen);
     sonde_top_state(screen->view->top, &screen->state);
+    SN_AUTO(sn_buf_done) struct sn_buf losses = sn_buf_with_limit(sizeof(screen->losses));
+    SN_AUTO(sn_buf_done) struct sn_buf cost = sn_buf_with_limit(sizeof(screen->cost));
+    sn_top_losses(&losses, screen->view, &screen->state);
+    sn_top_cost(&cost, screen->view->top);
+    (void)snprintf(screen->losses, sizeof(screen->losses), "%s", sn_buf_string(&losses));
+    (void)snprintf(screen->cost, sizeof(screen->cost), "%s", sn_buf_string(&cost));
     bool has_both = *screen->state.way_note && *screen->state.note;
     (void)snprintf(screen->notes, sizeof(screen->notes), "%s%s%s", screen->state.way_note,
                    has_both ? "; " : "", screen->state.note);
@@ -212,19 +220,20 @@ static void draw_head(const struct screen *screen)
     const struct sonde_top_state *state = &screen->state;
     SN_AUTO(sn_buf_done) struct sn_buf numbers = sn_buf_with_limit(sizeof(line));
     sn_top_head(&numbers, state);
-    (void)snprintf(line, sizeof(line), "sonde top%s: %s; sonde itself %s %%; by %s",
+    (void)snprintf(line, sizeof(line), "sonde top%s: %s; by %s%s; %s%ssonde itself %s %%",
                    screen->is_paused ? " PAUSED" : "", sn_buf_string(&numbers),
-                   sn_top_percent_text(sn_top_own_percent(state, screen->started_ns), text),
-                   sorting_name(screen));
+                   sorting_name(screen), screen->view->chosen.no_waits ? "" : ", with waits",
+                   screen->cost, *screen->cost ? "; " : "",
+                   sn_top_percent_text(sn_top_own_percent(state, screen->started_ns), text));
     (void)sn_canvas_put(0, 0, SN_COLOUR_PLAIN, line);
-    (void)sn_canvas_put(1, 0, SN_COLOUR_WARN, screen->notes);
+    (void)sn_canvas_put(1, 0, SN_COLOUR_WARN, *screen->losses ? screen->losses : screen->notes);
 }
 
 static void draw_keys(const struct screen *screen)
 {
     static const char *const keys[] = {
-        [PAGE_PROCESSES] = "Enter methods  s sort  p pause  ? help  q quit",
-        [PAGE_METHODS] = "Tab running/waiting  Esc back  s sort  p pause  ? help  q quit",
+        [PAGE_PROCESSES] = "Enter methods  s sort  w waits  p pause  ? help  q quit",
+        [PAGE_METHODS] = "Tab running/waiting  Esc back  s sort  w waits  p pause  ? help  q quit",
         [PAGE_HELP] = "any key leads back",
     };
     (void)sn_canvas_put(LINES - 1, 0, SN_COLOUR_HEAD, keys[screen->page]);
@@ -237,8 +246,9 @@ static void draw_process(const struct sonde_top_process *process, int line)
     (void)snprintf(text, sizeof(text), "%8" PRIu32 " %8s %8s %9s %7" PRIu32 " %-9.9s %-16.64s ",
                    process->pid, sn_top_percent_text(process->cpu_percent, number[0]),
                    sn_top_percent_text(process->ready_percent, number[1]),
-                   sn_top_percent_text(process->wait_percent, number[2]), process->thread_count,
-                   process->is_dotnet ? process->runtime : "", process->name);
+                   sn_top_percent_text(process->wait_percent / 100.0, number[2]),
+                   process->thread_count, process->is_dotnet ? process->runtime : "",
+                   process->name);
     int at = sn_canvas_put(line, 0, process->is_dotnet ? SN_COLOUR_GREEN : SN_COLOUR_PLAIN, text);
     (void)sn_canvas_put(line, at, SN_COLOUR_PLAIN, process->command);
 }
@@ -248,7 +258,7 @@ static void draw_processes(struct screen *screen)
     int lines = LINES - HEAD_LINES - 1;
     char head[128];
     (void)snprintf(head, sizeof(head), "%8s %8s %8s %9s %7s %-9s %-16s %s", "PID", "CPU %",
-                   "READY %", "WAIT %", "THREADS", ".NET", "NAME", "COMMAND");
+                   "READY %", "WAITS", "THREADS", ".NET", "NAME", "COMMAND");
     (void)sn_canvas_put(HEAD_LINES - 1, 0, SN_COLOUR_HEAD, head);
     sn_list_scroll(&screen->processes, lines);
     for (int i = 0; i < lines; i++) {
@@ -308,11 +318,12 @@ static void draw_help(const struct screen *screen)
         "Esc, Backspace                            back to the processes",
         "Tab                                       from what runs to what waits, and back",
         "s                                         sort by another column",
+        "w                                         what waits, too, or no longer: it costs more",
         "p                                         pause, and go on",
         "q                                         quit",
         "",
         "Percentages are of one CPU, or of one thread when it waits; over the last seconds.",
-        "READY: could have run, and had no CPU. WAIT: waits that ended, for something else.",
+        "READY: could have run, and had no CPU. WAITS: threads that waited, on average, in waits that ended.",
         "",
     };
     int line = HEAD_LINES;
@@ -395,6 +406,16 @@ static void toggle_help(struct screen *screen)
     screen->page = PAGE_HELP;
 }
 
+/* A view cannot be changed: another takes its place, as it takes the place of its numbers. */
+static int toggle_waits(struct screen *screen, struct sonde_error *err)
+{
+    struct sn_top_view *view = screen->view;
+    sonde_top_free(SN_TAKE(view->top));
+    view->chosen.no_waits = !view->chosen.no_waits;
+    int rc = sonde_top_new(&view->chosen, &view->top, err);
+    return rc == SONDE_OK ? take(screen, err) : rc;
+}
+
 static int take_key(struct screen *screen, int key, struct sonde_error *err)
 {
     if (screen->page == PAGE_HELP && key != 'q' && key != KEY_RESIZE) {
@@ -405,6 +426,7 @@ static int take_key(struct screen *screen, int key, struct sonde_error *err)
     case 'q': screen->is_over = true; break;
     case 'p': screen->is_paused = !screen->is_paused; break;
     case 's': sort_otherwise(screen); break;
+    case 'w': return toggle_waits(screen, err);
     case '?':
     case 'h': toggle_help(screen); break;
     case '\t': screen->doing = !screen->doing; break;
@@ -450,7 +472,7 @@ static int show(struct screen *screen, struct sonde_error *err)
     return rc;
 }
 
-int sn_top_screen(const struct sn_top_view *view, struct sonde_error *err)
+int sn_top_screen(struct sn_top_view *view, struct sonde_error *err)
 {
     struct sn_canvas canvas;
     int rc = sn_canvas_open(&canvas, err);
