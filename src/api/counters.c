@@ -78,6 +78,8 @@ static int watch(struct sonde_counters *counters, const struct sn_process_sight 
 
 static bool is_wanted(const struct sonde_counters *counters, const struct sn_process_sight *sight)
 {
+    if (sight->has_ended)
+        return false;
     for (size_t i = 0; i < counters->name_count; i++) {
         if (sonde_process_is_called(&sight->process, counters->names[i]))
             return true;

@@ -131,6 +131,7 @@ int sn_process_sight_open(struct sn_process_sight *sight, uint32_t pid, bool *re
         return SONDE_OK;
     }
     sight->process.is_reachable = target.reach == SN_IPC_REACH_OK;
+    sight->has_ended = target.reach == SN_IPC_REACH_ZOMBIE;
     if (sn_ipc_is_neighbour(target.pid) && !ask_neighbour(sight, &target)) {
         target.reach = target.reach == SN_IPC_REACH_OK ? SN_IPC_REACH_STALE : target.reach;
         sight->process.is_reachable = 0;

@@ -13,6 +13,7 @@ struct sonde_error;
 
 struct sn_process_sight {
     struct sonde_process process; /* texts lie in `texts` */
+    bool has_ended;               /* and waits for its parent: nothing is left to watch */
     struct sn_arena texts;
 };
 
