@@ -97,7 +97,7 @@ struct sonde_stack_thread {
 struct sonde_stack_lock {
     uint64_t object;         /**< address of the object */
     const char *type_name;   /**< its type: "System.Object" */
-    const char *kind;        /**< "monitor", "Lock" */
+    const char *kind;        /**< "monitor", "Lock", "static constructor" */
     uint32_t owner;          /**< index of the thread that holds it, plus one; 0: not known */
     uint64_t owner_id;       /**< its id as the target counts it; 0: nobody */
     uint32_t depth;          /**< how often its owner has taken it */

@@ -131,7 +131,11 @@ uint8_t sn_found_thread_wait(const struct sonde_stacks *stacks, uint32_t major,
 
 static const char *kind_of(const struct sn_lock *lock)
 {
-    return lock->kind == SN_LOCK_OBJECT ? "Lock" : "monitor";
+    switch (lock->kind) {
+    case SN_LOCK_OBJECT: return "Lock";
+    case SN_LOCK_CONSTRUCTOR: return "static constructor";
+    default: return "monitor";
+    }
 }
 
 /* Numbers of the caller's threads become numbers of those that are told. */

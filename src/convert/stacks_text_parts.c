@@ -65,8 +65,18 @@ void sn_stacks_put_frame(struct sn_stream *stream, const struct sonde_stack_fram
 
 /* --- locks --- */
 
+static bool is_constructor(const struct sonde_stack_lock *lock)
+{
+    return strcmp(lock->kind, "static constructor") == 0;
+}
+
 static void put_lock(struct sn_stream *stream, const struct sonde_stack_lock *lock)
 {
+    if (is_constructor(lock)) {
+        sn_buf_text(&stream->buf, "the static constructor of ");
+        sn_stacks_put(stream, lock->type_name[0] ? lock->type_name : "a type");
+        return;
+    }
     if (strcmp(lock->kind, "monitor") == 0) {
         sn_buf_text(&stream->buf, "the monitor of ");
         sn_stacks_put(stream, lock->type_name[0] ? lock->type_name : "an object");
@@ -80,11 +90,12 @@ static void put_lock(struct sn_stream *stream, const struct sonde_stack_lock *lo
 static void put_owner(struct sn_stream *stream, const struct sn_stacks_view *view,
                       const struct sonde_stack_lock *lock)
 {
+    const char *verb = is_constructor(lock) ? "run" : "held";
     if (lock->owner && lock->owner <= view->thread_count) {
-        sn_buf_text(&stream->buf, "held by ");
+        sn_buf_format(&stream->buf, "%s by ", verb);
         sn_stacks_put_label(stream, view, lock->owner - 1);
     } else if (lock->owner_id) {
-        sn_buf_format(&stream->buf, "held by thread %" PRIu64, lock->owner_id);
+        sn_buf_format(&stream->buf, "%s by thread %" PRIu64, verb, lock->owner_id);
     } else {
         sn_buf_text(&stream->buf, "held by nobody that is known");
     }

@@ -194,6 +194,16 @@ static const struct lie lies[] = {
     {9, SN_LAYOUT_FRAMES, "frames", "\"CallSiteSP\": 24", "\"CallSiteSP\": 16"},
     {8, SN_LAYOUT_SYNC_BLOCKS, "sync blocks", "\"SyncTableSize\": 192", "\"SyncTableSize\": 200"},
     {10, SN_LAYOUT_SYNC_BLOCKS, "sync blocks", "\"SyncTableSize\": 120", "\"SyncTableSize\": 112"},
+    {8, SN_LAYOUT_CONSTRUCTORS, "static constructors", "\"LockEntry\": 48", "\"LockEntry\": 40"},
+    {8, SN_LAYOUT_CONSTRUCTORS, "static constructors", "\"BlockingLock\": 80",
+     "\"BlockingLock\": 88"},
+    {8, SN_LAYOUT_CONSTRUCTORS, "static constructors", "\"ListLocks\": 1032", "\"ListLocks\": 872"},
+    {9, SN_LAYOUT_CONSTRUCTORS, "static constructors", "\"BlockingLock\": 24",
+     "\"BlockingLock\": 32"},
+    {9, SN_LAYOUT_CONSTRUCTORS, "static constructors", "\"ListLocks\": 888", "\"ListLocks\": 896"},
+    {10, SN_LAYOUT_CONSTRUCTORS, "static constructors", "\"ListLocks\": 0", "\"ListLocks\": 88"},
+    {10, SN_LAYOUT_CONSTRUCTORS, "static constructors", "\"ClassInitLock\": 88",
+     "\"ClassInitLock\": 176"},
 };
 
 static void wrong_numbers_are_refused(void **state)

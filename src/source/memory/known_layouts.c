@@ -33,6 +33,7 @@ static const struct {
     [SN_LAYOUT_CODE] = {"code", sn_prove_code},
     [SN_LAYOUT_FRAMES] = {"frames", sn_prove_frames},
     [SN_LAYOUT_SYNC_BLOCKS] = {"sync blocks", sn_prove_sync_blocks},
+    [SN_LAYOUT_CONSTRUCTORS] = {"static constructors", sn_prove_constructors},
 };
 
 /* --- what a proof looks up --- */

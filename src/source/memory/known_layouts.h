@@ -21,7 +21,11 @@
  *   (u64), "SyncIndex" (the index is in the low 26 bits), and on 8 and 9 "MonitorOwner" (Thread*),
  *   on 10 "MonitorOwnerId" (u32, managed); "SyncTableEntry.Object". Global "SyncBlockCache": a
  *   pointer to it; "SyncBlockCache.FreeSyncTableIndex" (u32): entries from that on were never used
- *   and hold anything. */
+ *   and hold anything.
+ * - static constructors, on all three: "Thread.BlockingLock" is the DeadlockAwareLock that a thread
+ *   is about to enter, or 0; its "HoldingThread" is a Thread*, and behind it, in the entry of a
+ *   ListLock, come its "List" and its "Data": of the list at "AppDomain.ClassInitLock" a
+ * MethodTable whose static constructor that Thread runs. */
 #ifndef SN_KNOWN_LAYOUTS_H
 #define SN_KNOWN_LAYOUTS_H
 
@@ -38,6 +42,7 @@ enum sn_layout_group {
     SN_LAYOUT_CODE,
     SN_LAYOUT_FRAMES,
     SN_LAYOUT_SYNC_BLOCKS,
+    SN_LAYOUT_CONSTRUCTORS,
     SN_LAYOUT_GROUPS,
 };
 

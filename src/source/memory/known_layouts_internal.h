@@ -48,6 +48,7 @@ bool sn_prove_modules(struct sn_layout_trial *trial);
 bool sn_prove_code(struct sn_layout_trial *trial);
 bool sn_prove_frames(struct sn_layout_trial *trial);
 bool sn_prove_sync_blocks(struct sn_layout_trial *trial);
+bool sn_prove_constructors(struct sn_layout_trial *trial);
 
 /* For several of them. */
 bool sn_trial_is_method_table(struct sn_layout_trial *trial, uint64_t table);

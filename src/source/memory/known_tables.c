@@ -62,6 +62,13 @@
     "SyncBlock": {MONITOR, "MonitorOwner": 8}, \
     "SyncBlockCache": {"FreeSyncTableIndex": 180, "SyncTableSize": 192}
 
+/* Lists whose entries threads wait for: two of 8 and 9 that are alike, of running constructors and
+ * of methods that are compiled, then two others. 10 has the first two the other way round. */
+#define ENTRY_TYPES \
+    "DeadlockAwareLock": {"HoldingThread": 0, "List": 8, "Data": 16}
+#define LIST_TYPES \
+    "ListLock": {"!": 160, "Flags": 136, "IsInitialized": 144}
+
 /* --- 8 --- */
 
 static const char threads_8[] = JSON({
@@ -144,6 +151,15 @@ static const char sync_blocks_8[] = JSON({
 "globals": {"SyncTableEntries": [[80], "pointer"], "SyncBlockCache": [[81], "pointer"]}
 });
 
+static const char constructors_8[] = JSON({
+"types": {
+    "Thread": {"BlockingLock": 80, "LockEntry": 48},
+    "AppDomain": {"ListLocks": 1032, "ClassInitLock": 1032},
+    LIST_TYPES, ENTRY_TYPES
+},
+"globals": {"AppDomain": [[21], "pointer"]}
+});
+
 /* --- 9 --- */
 
 static const char types_9[] = JSON({
@@ -184,6 +200,14 @@ static const char sync_blocks_9[] = JSON({
 "globals": {"SyncTableEntries": [[82], "pointer"], "SyncBlockCache": [[83], "pointer"]}
 });
 
+static const char constructors_9[] = JSON({
+"types": {
+    "Thread": {"BlockingLock": 24},
+    "AppDomain": {"ListLocks": 888, "ClassInitLock": 888},
+    LIST_TYPES, ENTRY_TYPES
+}
+});
+
 /* --- 10 --- */
 
 static const char sync_blocks_10[] = JSON({
@@ -193,6 +217,15 @@ static const char sync_blocks_10[] = JSON({
     "SyncBlockCache": {"FreeSyncTableIndex": 108, "SyncTableSize": 120}
 },
 "globals": {"SyncTableEntries": [[78], "pointer"], "SyncBlockCache": [[79], "pointer"]}
+});
+
+static const char constructors_10[] = JSON({
+"types": {
+    "Thread": {"BlockingLock": 24},
+    "AppDomain": {"ListLocks": 0, "ClassInitLock": 88},
+    "ListLock": {"!": 88, "Flags": 64, "IsInitialized": 72},
+    ENTRY_TYPES
+}
 });
 
 static const char code_10[] = JSON({
@@ -222,14 +255,14 @@ static const char *const frame_names_9[] = {FRAMES_BEFORE, FRAMES_BEHIND};
 
 static const struct sn_known_layout layouts[] = {
     {.major = 8,
-     .groups = {threads_8, types_8, modules_8, code_8, frames_8, sync_blocks_8},
+     .groups = {threads_8, types_8, modules_8, code_8, frames_8, sync_blocks_8, constructors_8},
      .first_frame = 123,
      .frames = frame_names_8},
     {.major = 9,
-     .groups = {NULL, types_9, modules_9, code_9, frames_9, sync_blocks_9},
+     .groups = {NULL, types_9, modules_9, code_9, frames_9, sync_blocks_9, constructors_9},
      .first_frame = 125,
      .frames = frame_names_9},
-    {.major = 10, .groups = {NULL, types_10, NULL, code_10, NULL, sync_blocks_10}},
+    {.major = 10, .groups = {NULL, types_10, NULL, code_10, NULL, sync_blocks_10, constructors_10}},
 };
 
 const struct sn_known_layout *sn_known_layout_of(uint32_t major)

@@ -1,6 +1,7 @@
 /* Joins threads to the locks they wait for, and finds the circles. What a thread waits for is
  * written nowhere; but the code in which it waits has a pointer to it on the thread's stack, near
- * its top, and the lock says that it is waited for and by whom it is held. */
+ * its top, and the lock says that it is waited for and by whom it is held. Who waits for a static
+ * constructor is known before (constructor_waits.c). */
 #include <stdlib.h>
 #include <string.h>
 #include <sys/syscall.h>
@@ -62,6 +63,13 @@ static bool is_at_rest(const struct sn_thread_state *state)
 static bool may_sleep_for_lock(const struct sn_thread_state *state)
 {
     return state->syscall == SYS_futex || (state->how == SN_THREAD_STOPPED && state->syscall < 0);
+}
+
+bool sn_lock_may_sleep(const struct sn_lock_thread *thread)
+{
+    const struct sn_thread_state *state = thread->state;
+    return state && (state->how == SN_THREAD_WAITING || state->how == SN_THREAD_STOPPED) &&
+           may_sleep_for_lock(state);
 }
 
 /* How much of its stack may hold a pointer to what it waits for. What lies above its innermost
@@ -133,7 +141,7 @@ static bool find_waits(struct sn_lock_work *work)
     struct sn_table waited = sn_table_with_limit(SN_LOCKS_MAX);
     bool is_whole = true;
     for (size_t i = 0; i < work->count && is_whole; i++) {
-        if (!work->found[i].lock.told)
+        if (!work->found[i].lock.told || work->found[i].lock.kind == SN_LOCK_CONSTRUCTOR)
             continue;
         uint64_t *place = sn_table_put(&waited, work->found[i].address);
         is_whole = place != NULL;
@@ -141,7 +149,7 @@ static bool find_waits(struct sn_lock_work *work)
             *place = i + 1;
     }
     for (size_t i = 0; i < work->thread_count && is_whole && waited.count; i++) {
-        if (is_at_rest(work->threads[i].state))
+        if (!work->list->waits_for[i] && is_at_rest(work->threads[i].state))
             work->list->waits_for[i] = find_awaited(work, &waited, i);
     }
     sn_table_done(&waited);
@@ -188,7 +196,7 @@ static uint32_t next_of(const struct sn_lock_work *work, uint32_t thread)
 
 /* It has not run since it was looked at, or is stopped. Threads are looked at one after the other:
  * without this, a circle could be made of waits that were never at the same time. */
-static bool has_rested(struct sn_lock_work *work, const struct sn_lock_thread *thread)
+bool sn_lock_has_rested(struct sn_lock_work *work, const struct sn_lock_thread *thread)
 {
     struct sn_thread_state now = {0};
     uint32_t pid = sn_memory_pid(work->runtime->memory);
@@ -213,7 +221,8 @@ static bool is_lasting(struct sn_lock_work *work, uint32_t start)
     uint32_t thread = start;
     do {
         uint32_t lock = work->list->waits_for[thread];
-        if (!is_for_ever(&work->threads[thread]) || !has_rested(work, &work->threads[thread]) ||
+        if (!is_for_ever(&work->threads[thread]) ||
+            !sn_lock_has_rested(work, &work->threads[thread]) ||
             !sn_lock_is_same(work, &work->found[lock - 1]))
             return false;
         thread = next_of(work, thread) - 1;

@@ -369,6 +369,8 @@ bool sn_lock_is_same(struct sn_lock_work *work, const struct sn_lock_found *foun
 {
     struct monitor monitor;
     struct sn_lock lock;
+    if (found->lock.kind == SN_LOCK_CONSTRUCTOR)
+        return sn_lock_constructor_is_same(work, found);
     if (found->lock.kind == SN_LOCK_OBJECT)
         return sn_lock_object_read(work, found->address, found->lock.type, &lock) &&
                lock.owner_id == found->lock.owner_id && lock.told;
@@ -455,8 +457,8 @@ int sn_locks_read(struct sn_runtime_memory *runtime, struct sn_type_system *type
                                 .list = ret_list};
     ret_list->waits_for = calloc(room, sizeof(*ret_list->waits_for));
     if (ret_list->waits_for && list_threads(&work) && read_monitors(&work, &layout) &&
-        sn_lock_objects_find(&work) && (!index || read_thin_locks(&work)) && sn_lock_join(&work) &&
-        write_list(&work))
+        sn_lock_objects_find(&work) && sn_lock_constructors_find(&work) &&
+        (!index || read_thin_locks(&work)) && sn_lock_join(&work) && write_list(&work))
         return SONDE_OK;
     sn_locks_done(ret_list);
     return SONDE_E_NOMEM;

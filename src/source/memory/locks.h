@@ -1,6 +1,7 @@
 /* Who holds which lock and who waits for it: monitors by their sync blocks, System.Threading.Lock
- * by its fields; which of them a waiter waits for by what its stack points to; and the circles in
- * it, which are deadlocks. One thread. */
+ * by its fields; which of them a waiter waits for by what its stack points to; static constructors
+ * by what the runtime notes of those who wait; and the circles in it, which are deadlocks. One
+ * thread. */
 #ifndef SN_LOCKS_H
 #define SN_LOCKS_H
 
@@ -42,13 +43,14 @@ struct sn_lock_thread {
 };
 
 enum sn_lock_kind {
-    SN_LOCK_MONITOR, /* with a sync block */
-    SN_LOCK_THIN,    /* a monitor in the object's header: nobody waits for it */
-    SN_LOCK_OBJECT,  /* System.Threading.Lock */
+    SN_LOCK_MONITOR,     /* with a sync block */
+    SN_LOCK_THIN,        /* a monitor in the object's header: nobody waits for it */
+    SN_LOCK_OBJECT,      /* System.Threading.Lock */
+    SN_LOCK_CONSTRUCTOR, /* the static constructor of a type, which its owner runs */
 };
 
 struct sn_lock {
-    uint64_t object;
+    uint64_t object;   /* of a static constructor its type, as below */
     uint64_t type;     /* MethodTable of the object, or 0 */
     uint8_t kind;      /* enum sn_lock_kind */
     uint32_t depth;    /* how often its owner has taken it */

@@ -19,6 +19,12 @@ struct sn_lock_found {
     uint32_t order;   /* where it goes in the list */
 };
 
+struct sn_constructor_layout {
+    uint32_t blocking; /* in a Thread */
+    uint32_t holder, list, data;
+    uint32_t constructors; /* in the domain */
+};
+
 struct sn_lock_work {
     struct sn_runtime_memory *runtime;
     struct sn_type_system *types;
@@ -29,6 +35,8 @@ struct sn_lock_work {
     struct sn_table os_ids;      /* of threads, to their index plus one */
     struct sn_table managed_ids; /* the same */
     struct sn_object_fields fields;
+    struct sn_constructor_layout constructors;
+    uint64_t constructor_list;   /* address; 0: not known */
     struct sn_lock_found *found; /* owns */
     size_t count;
     size_t capacity;
@@ -47,6 +55,16 @@ bool sn_lock_object_read(struct sn_lock_work *work, uint64_t object, uint64_t ty
 
 /* Adds the Lock objects that there are to be found. False: no memory. */
 bool sn_lock_objects_find(struct sn_lock_work *work);
+
+/* Adds static constructors that threads wait for, and who waits for them. False: no memory. */
+bool sn_lock_constructors_find(struct sn_lock_work *work);
+bool sn_lock_constructor_is_same(struct sn_lock_work *work, const struct sn_lock_found *found);
+
+/* What the kernel says of a thread is what it says of one that waits for a lock. */
+bool sn_lock_may_sleep(const struct sn_lock_thread *thread);
+
+/* It has not run since it was looked at, or is stopped. */
+bool sn_lock_has_rested(struct sn_lock_work *work, const struct sn_lock_thread *thread);
 
 /* Reads a lock again: it is still held by whom it was held by. */
 bool sn_lock_is_same(struct sn_lock_work *work, const struct sn_lock_found *found);

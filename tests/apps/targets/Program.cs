@@ -32,6 +32,7 @@ internal static class Program
         ["mirror"] = Mirror.Start,
         ["graph"] = Graph.Start,
         ["state"] = States.Start,
+        ["constructors"] = Constructors.Start,
         ["pool-blocked"] = Pool.StartBlocked,
         ["pool-burst"] = Pool.StartBurst,
     };
