@@ -169,9 +169,9 @@ export class Stage {
   }
 
   // A process of tests/apps/targets that does one thing: 'gc', 'exceptions', 'idle'... `dll`: a copy of it by another name.
-  program(behaviour, { dll = TARGETS, env } = {}) {
+  program(behaviour, { dll = TARGETS, env, args = [] } = {}) {
     if (!existsSync(dll)) skip("no build/apps/targets; 'tests/apps/build' builds it, with a .NET SDK")
-    return this.run([dotnet(), dll, behaviour, '--seconds', '300'], env)
+    return this.run([dotnet(), dll, behaviour, ...args, '--seconds', '300'], env)
   }
 
   // The same, when the controller sees it.

@@ -1,8 +1,8 @@
-/* Who holds and who waits for locks, and circles of them: threads that wait for each other forever. */
+/* Who holds and who waits for locks and static constructors, and circles of them: threads that wait for each other forever. */
 import { clean } from "../../format";
 import { Badge, Card, Notice } from "../../ui/parts";
 import { Table, type Column } from "../../ui/table";
-import { labelOf, lockText, type Circle, type Lock, type Stacks } from "./stacks";
+import { isConstructor, labelOf, lockText, ownerVerb, type Circle, type Lock, type Stacks } from "./stacks";
 
 const SHOWN = 200;
 
@@ -11,7 +11,7 @@ function Steps({ stacks, circle }: { stacks: Stacks; circle: Circle }) {
         <ol class="circle">
             {circle.map(({ thread, waitsFor, heldBy }) => {
                 const lock = stacks.locks?.[waitsFor];
-                return <li key={thread}><b>{clean(labelOf(stacks, thread))}</b> waits for {lock ? clean(lockText(lock)) : "a lock"}, held by <b>{clean(labelOf(stacks, heldBy))}</b></li>;
+                return <li key={thread}><b>{clean(labelOf(stacks, thread))}</b> waits for {lock ? clean(lockText(lock)) : "a lock"}, {ownerVerb(lock)} <b>{clean(labelOf(stacks, heldBy))}</b></li>;
             })}
         </ol>
     );
@@ -33,8 +33,8 @@ export function Deadlocks({ stacks }: { stacks: Stacks }) {
 
 function columnsOf(stacks: Stacks): Column<Lock>[] {
     return [
-        { id: "type", label: "Of", sort: (lock) => lock.type, cell: (lock) => <span class="place"><span class="mono">{clean(lock.type)}</span><small class="quiet">{lock.kind} at {lock.object}</small></span> },
-        { id: "owner", label: "Held by", sort: (lock) => lock.owner ?? 0, cell: (lock) => (lock.owner === undefined ? "nobody that is known" : clean(`${labelOf(stacks, lock.owner)}${lock.depth > 1 ? `, ${lock.depth} times` : ""}`)) },
+        { id: "type", label: "Of", sort: (lock) => lock.type, cell: (lock) => <span class="place"><span class="mono">{clean(lock.type)}</span><small class="quiet">{isConstructor(lock) ? lock.kind : `${lock.kind} at ${lock.object}`}</small></span> },
+        { id: "owner", label: "Held or run by", sort: (lock) => lock.owner ?? 0, cell: (lock) => (lock.owner === undefined ? "nobody that is known" : clean(`${labelOf(stacks, lock.owner)}${lock.depth > 1 ? `, ${lock.depth} times` : ""}`)) },
         { id: "waiters", label: "Waited for by", class: "breaks", sort: (lock) => lock.waiters.length, cell: (lock) => clean(lock.waiters.slice(0, 8).map((id) => labelOf(stacks, id)).join(", ")) + (lock.waiters.length > 8 ? ` and ${lock.waiters.length - 8} more` : "") },
         { id: "deadlock", label: "", cell: (lock) => lock.deadlock && <Badge mood="bad">deadlock</Badge> },
     ];

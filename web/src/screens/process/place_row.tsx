@@ -2,7 +2,7 @@
 import { useState } from "preact/hooks";
 import { clean, span } from "../../format";
 import { Badge } from "../../ui/parts";
-import { doingOf, isOwn, labelOf, lockText, namesOf, stillness, type Change, type Seen, type StackFrame, type Stacks, type Still, type Thread } from "./stacks";
+import { doingOf, isConstructor, isOwn, labelOf, lockText, namesOf, ownerVerb, stillness, type Change, type Seen, type StackFrame, type Stacks, type Still, type Thread } from "./stacks";
 
 const LEAST = 2; // seconds: what has not run for less is nothing to speak of
 
@@ -39,7 +39,7 @@ function Notes({ thread, stacks }: { thread: Thread; stacks: Stacks }) {
             {clean(labelOf(stacks, thread.id))}
             {thread.exception && <> has <b>{clean(thread.exception)}</b> in flight{thread.message && <>: “{clean(thread.message)}”</>}</>}
             {thread.exception && lock && "; it"}
-            {lock && <> waits for {clean(lockText(lock))}{lock.owner !== undefined && <>, held by {clean(labelOf(stacks, lock.owner))}</>}</>}
+            {lock && <> waits for {clean(lockText(lock))}{lock.owner !== undefined && <>, {ownerVerb(lock)} {clean(labelOf(stacks, lock.owner))}</>}</>}
         </li>
     );
 }
@@ -47,11 +47,12 @@ function Notes({ thread, stacks }: { thread: Thread; stacks: Stacks }) {
 function Badges({ seen, stacks, still }: { seen: Seen; stacks: Stacks; still: Still }) {
     const { threads } = seen.place;
     const seconds = stillness(seen.place, still, stacks.time);
-    const waits = threads.some((thread) => thread.waitsFor !== undefined);
+    const awaited = threads.flatMap((thread) => (thread.waitsFor === undefined ? [] : stacks.locks?.[thread.waitsFor] ?? []));
+    const thing = awaited.every(isConstructor) ? "a static constructor" : "a lock";
     return (
         <span class="row marks">
             {threads.some((thread) => thread.exception) && <Badge mood="warn" title="An exception is on its way">exception</Badge>}
-            {waits && <Badge mood={threads.some((thread) => thread.waitsFor !== undefined && stacks.locks?.[thread.waitsFor]?.deadlock) ? "bad" : "warn"} title="Waits for a lock that somebody holds">waits for a lock</Badge>}
+            {awaited.length > 0 && <Badge mood={awaited.some((lock) => lock.deadlock) ? "bad" : "warn"} title={`Waits for ${thing} that another thread ${thing === "a lock" ? "holds" : "runs"}`}>waits for {thing}</Badge>}
             {threads.some((thread) => thread.doing === "running") && <Badge mood="good" title="On a CPU, or ready for one">running</Badge>}
             {seconds >= LEAST && <Badge title="Nobody here has run since">not moved for {span(Math.round(seconds))}</Badge>}
             <ChangeBadge change={seen.change} />

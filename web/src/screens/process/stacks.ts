@@ -31,7 +31,7 @@ export interface Place {
 export interface Lock {
     object: string;
     type: string;
-    kind: "monitor" | "Lock";
+    kind: "monitor" | "Lock" | "static constructor";
     owner?: number;
     depth: number;
     waiters: number[];
@@ -46,7 +46,7 @@ export interface Task {
     frames: StackFrame[];
 }
 
-/* Each waits for a lock that the next one holds, and the last for one of the first. */
+/* Each waits for a lock that the next one holds, or a static constructor that it runs, and the last for one of the first. */
 export type Circle = { thread: number; waitsFor: number; heldBy: number }[];
 
 export interface Stacks {
@@ -132,7 +132,16 @@ export function labelOf(stacks: Stacks, id: number): string {
     return thread?.name ? `${thread.name} (${id})` : id === stacks.pid ? `main (${id})` : `thread ${id}`;
 }
 
-export const lockText = (lock: Lock): string => `${lock.kind === "monitor" ? `the monitor of ${lock.type || "an object"}` : "the Lock"} at ${lock.object}`;
+export const isConstructor = (lock: Lock): boolean => lock.kind === "static constructor";
+
+export function lockText(lock: Lock): string {
+    if (isConstructor(lock))
+        return `the static constructor of ${lock.type || "a type"}`;
+    return `${lock.kind === "monitor" ? `the monitor of ${lock.type || "an object"}` : "the Lock"} at ${lock.object}`;
+}
+
+/* What its owner does with it. */
+export const ownerVerb = (lock: Lock | undefined): string => (lock && isConstructor(lock) ? "run by" : "held by");
 
 /* Places of before where nobody is any more. */
 export function gone(now: Stacks, before: Stacks | null): number {
@@ -155,7 +164,7 @@ export function namesOf(place: Place): [name: string, count: number][] {
 export function circleText(stacks: Stacks, circle: Circle): string {
     const steps = circle.map(({ waitsFor, heldBy }) => {
         const lock = stacks.locks?.[waitsFor];
-        return `waits for ${lock ? lockText(lock) : "a lock"}, held by ${labelOf(stacks, heldBy)}`;
+        return `waits for ${lock ? lockText(lock) : "a lock"}, ${ownerVerb(lock)} ${labelOf(stacks, heldBy)}`;
     });
     return circle.length ? `${labelOf(stacks, circle[0]!.thread)} ${steps.join(", which ")}` : "a circle of locks that is too long to show, or has changed";
 }
