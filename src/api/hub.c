@@ -86,9 +86,15 @@ static void parted(struct sn_ipc_call *call, int status)
 {
     struct sn_parting *parting = call->user;
     sn_ipc_reply_done(&call->reply);
-    if (status == SONDE_OK) /* else the target has gone or is stuck, and who comes next may look */
-        sn_ledger_strike(&parting->note);
+    (void)status; /* when it failed the target has gone or is stuck */
     drop_parting(parting);
+}
+
+/* Where it could not even be sent, who comes next may look. */
+static void part_sends(struct sn_ipc_call *call)
+{
+    struct sn_parting *parting = call->user;
+    sn_ledger_strike(&parting->note);
 }
 
 void sn_hub_part(void *user, const struct sn_ipc_route *route, uint64_t session_id,
@@ -105,7 +111,7 @@ void sn_hub_part(void *user, const struct sn_ipc_route *route, uint64_t session_
     parting->hub = hub;
     parting->note = sn_ledger_take(note);
     parting->watch = (struct sn_watch){.fd = stream, .ready = throw_away, .user = parting};
-    parting->call = (struct sn_ipc_call){.done = parted, .user = parting};
+    parting->call = (struct sn_ipc_call){.done = parted, .sends = part_sends, .user = parting};
     parting->next = hub->partings;
     hub->partings = parting;
     if (sn_loop_watch(hub->loop, &parting->watch, EPOLLIN, NULL) != SONDE_OK ||

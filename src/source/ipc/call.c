@@ -222,6 +222,8 @@ static int begin(struct sn_ipc_call *call)
     }
     if (rc != SONDE_OK)
         return rc;
+    if (call->sends)
+        call->sends(call);
     rc = send_request(call);
     if (rc != SONDE_OK && rc != SONDE_AGAIN)
         return rc;
@@ -255,6 +257,7 @@ int sn_ipc_call_start(struct sn_ipc_call *call, struct sn_loop *loop,
     *call = (struct sn_ipc_call){
         .done = call->done,
         .user = call->user,
+        .sends = call->sends,
         .keeps_fd = call->keeps_fd,
         .fd = -1,
         .loop = loop,

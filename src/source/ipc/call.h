@@ -62,6 +62,10 @@ struct sn_ipc_call {
 
     bool keeps_fd; /* set before start: the connection is handed on, as that of a session */
 
+    /* Set before start, may be NULL: called once, before the first byte goes. Whatever comes then,
+     * the runtime may carry the request out, however much later. */
+    void (*sends)(struct sn_ipc_call *call);
+
     /* Its own. */
     struct sn_loop *loop;
     struct sn_ipc_route route;

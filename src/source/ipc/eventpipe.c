@@ -41,15 +41,40 @@ struct eventpipe {
     struct sn_eventpipe_scratch *scratch;
 };
 
+static void last_stop_sends(struct sn_ipc_call *call)
+{
+    sn_ledger_strike(call->user);
+}
+
+static void last_stop_answered(struct sn_ipc_call *call, int status)
+{
+    (void)status; /* when it failed the target has gone or is stuck */
+    sn_ipc_reply_done(&call->reply);
+}
+
+/* Where the stop could not even be sent, who comes next may look. */
+static void stop_and_wait(const struct sn_ipc_route *route, uint64_t id,
+                          struct sn_ledger_note *note)
+{
+    struct sn_ipc_request request = {.command = SN_IPC_STOP_TRACING, .session_id = id};
+    struct sn_ipc_call call = {.done = last_stop_answered, .sends = last_stop_sends, .user = note};
+    SN_AUTO(sn_loop_free) struct sn_loop *loop = NULL;
+    if (sn_loop_new(&loop, NULL) != SONDE_OK ||
+        sn_ipc_call_start(&call, loop, route, &request, LAST_STOP_TIMEOUT_NS, NULL) != SONDE_OK)
+        return;
+    if (sn_loop_run(loop, NULL) != SONDE_OK)
+        sn_ipc_call_cancel(&call);
+}
+
 /* A runtime notices a closed stream only when it next writes to it, which may be never: a session
- * that did not end by itself is stopped as well. Where that is waited for here, the stream is
+ * that did not end by itself is stopped as well, once. Where that is waited for here, the stream is
  * closed first, so that the stop has nothing to wait for. */
 static void close_session(struct eventpipe *pipe, bool is_at_end)
 {
     sn_loop_unwatch(&pipe->watch);
     sn_loop_untimer(&pipe->end_deadline);
     uint64_t id = pipe->session.id;
-    bool must_stop = pipe->is_open && !is_at_end;
+    bool must_stop = pipe->is_open && !is_at_end && !pipe->session.is_stop_sent;
     if (is_at_end)
         sn_ipc_session_strike(&pipe->session);
     struct sn_ledger_note note = sn_ledger_take(&pipe->session.note);
@@ -61,13 +86,7 @@ static void close_session(struct eventpipe *pipe, bool is_at_end)
     sn_ipc_session_close(&pipe->session);
     if (!must_stop)
         return;
-    struct sn_ipc_request request = {.command = SN_IPC_STOP_TRACING, .session_id = id};
-    SN_AUTO(sn_ipc_reply_done) struct sn_ipc_reply reply = {0};
-    struct sonde_error ignored = {0};
-    /* When this fails the target has gone or is stuck, and who comes next may look. */
-    if (sn_ipc_call(&pipe->options.route, &request, LAST_STOP_TIMEOUT_NS, &reply, &ignored) ==
-        SONDE_OK)
-        sn_ledger_strike(&note);
+    stop_and_wait(&pipe->options.route, id, &note);
     sn_ledger_leave(&note);
 }
 

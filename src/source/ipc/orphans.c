@@ -78,17 +78,25 @@ static void stopped(struct sn_ipc_call *call, int status)
         sn_orphans_cancel(orphans);
     } else {
         sn_ipc_reply_done(&call->reply);
-        sn_ledger_strike(&orphans->note);
         if (stop_next(orphans))
             return;
     }
     orphans->done(orphans->user);
 }
 
+/* A stop that nobody waits for any more is carried out all the same, perhaps much later. A second
+ * one behind it could end another tool's session, which got the same id meanwhile. */
+static void strike_before_stop(struct sn_ipc_call *call)
+{
+    struct sn_orphans *orphans = call->user;
+    sn_ledger_strike(&orphans->note);
+}
+
 static bool stop(struct sn_orphans *orphans, uint64_t session_id)
 {
     struct sn_ipc_request request = {.command = SN_IPC_STOP_TRACING, .session_id = session_id};
-    orphans->call = (struct sn_ipc_call){.done = stopped, .user = orphans};
+    orphans->call =
+        (struct sn_ipc_call){.done = stopped, .sends = strike_before_stop, .user = orphans};
     if (sn_ipc_call_start(&orphans->call, orphans->loop, orphans->route, &request, STOP_TIMEOUT_NS,
                           NULL) == SONDE_OK)
         return true;

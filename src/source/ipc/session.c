@@ -193,12 +193,18 @@ static void stop_answered(struct sn_ipc_call *call, int status)
 {
     struct sn_ipc_session *session = call->user;
     struct sonde_error cause = call->err;
-    if (status == SONDE_OK) {
+    if (status == SONDE_OK)
         sn_ipc_reply_done(&call->reply);
-        sn_ipc_session_strike(session);
-    } else if (session->is_open)
+    else if (session->is_open)
         (void)shutdown(session->fd, SHUT_RDWR); /* not connected any more is just as well */
     session->stopped(session, status, &cause);
+}
+
+static void stop_sends(struct sn_ipc_call *call)
+{
+    struct sn_ipc_session *session = call->user;
+    session->is_stop_sent = true;
+    sn_ipc_session_strike(session);
 }
 
 int sn_ipc_session_stop(struct sn_ipc_session *session, struct sn_loop *loop, uint64_t timeout_ns,
@@ -208,10 +214,11 @@ int sn_ipc_session_stop(struct sn_ipc_session *session, struct sn_loop *loop, ui
         .command = SN_IPC_STOP_TRACING,
         .session_id = session->id,
     };
-    if (session->call.is_started)
-        return sn_fail(err, SONDE_E_BUSY, 0, "a stop of this session is pending");
+    if (session->call.is_started || session->is_stop_sent)
+        return sn_fail(err, SONDE_E_BUSY, 0, "a stop of this session was sent");
     session->stopped = stopped;
-    session->call = (struct sn_ipc_call){.done = stop_answered, .user = session};
+    session->call =
+        (struct sn_ipc_call){.done = stop_answered, .sends = stop_sends, .user = session};
     int rc = sn_ipc_call_start(&session->call, loop, &session->route, &request, timeout_ns, err);
     if (rc != SONDE_OK && session->is_open)
         (void)shutdown(session->fd, SHUT_RDWR); /* as above */

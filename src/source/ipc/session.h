@@ -51,6 +51,7 @@ struct sn_ipc_session {
     struct sn_orphans orphans;
     struct sn_ipc_call call;
     struct sn_ledger_note note;
+    bool is_stop_sent; /* never a second one: its id may be another session's by then */
     sn_ipc_session_fn *opened;
     sn_ipc_session_fn *stopped;
 };
@@ -66,7 +67,8 @@ int sn_ipc_session_open(struct sn_ipc_session *session, const struct sn_ipc_rout
 
 /* Asks the runtime to end the session. `stopped` is called when the runtime has written everything;
  * the stream then has an end, which the reader may reach before or after. When it fails or
- * `timeout_ns` passes, the stream is shut down: the reader finds its end, the runtime is free. */
+ * `timeout_ns` passes, the stream is shut down: the reader finds its end, the runtime is free. Once
+ * the request is sent the ledger knows nothing of the session any more. */
 int sn_ipc_session_stop(struct sn_ipc_session *session, struct sn_loop *loop, uint64_t timeout_ns,
                         sn_ipc_session_fn *stopped, struct sonde_error *err);
 
