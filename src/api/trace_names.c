@@ -150,7 +150,7 @@ int sn_trace_names_write(struct sn_trace_names *names, const char *path,
     struct sn_nettrace_archive *archive = NULL;
     if (!beside)
         return sn_fail(err, SONDE_E_NOMEM, 0, "no memory for names");
-    int rc = sn_nettrace_archive_open(beside, 4, info, &archive, err);
+    int rc = sn_nettrace_archive_open_anew(beside, 4, info, &archive, err);
     if (rc == SONDE_OK)
         rc = write_list(names, archive, err);
     sn_nettrace_archive_free(archive);

@@ -179,6 +179,16 @@ int sn_file_create(const char *path, int *ret_fd, struct sonde_error *err)
     return SONDE_OK;
 }
 
+int sn_file_create_anew(const char *path, int *ret_fd, struct sonde_error *err)
+{
+    (void)unlink(path); /* mostly there is none */
+    int fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0644);
+    if (fd < 0)
+        return sn_fail(err, SONDE_E_SYSTEM, 0, "cannot write '%s'", path);
+    *ret_fd = fd;
+    return SONDE_OK;
+}
+
 void sn_file_truncate(int fd)
 {
     if (ftruncate(fd, 0) != 0)

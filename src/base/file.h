@@ -31,6 +31,9 @@ int sn_file_open_regular_at(int dir_fd, const char *name);
  * who truncates. Pipes are refused: to open one would wait for a reader. SONDE_E_SYSTEM. */
 int sn_file_create(const char *path, int *ret_fd, struct sonde_error *err);
 
+/* In the place of what has that name, if anything: a link is replaced, never followed. */
+int sn_file_create_anew(const char *path, int *ret_fd, struct sonde_error *err);
+
 /* Empties it, where it has a length: devices have none. */
 void sn_file_truncate(int fd);
 

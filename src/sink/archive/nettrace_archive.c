@@ -22,14 +22,17 @@ static int write_bytes(void *user, const void *bytes, size_t size, struct sonde_
     return sn_file_write_all(archive->fd, bytes, size, err);
 }
 
-int sn_nettrace_archive_open(const char *path, uint32_t version, const struct sn_trace_info *info,
-                             struct sn_nettrace_archive **ret_archive, struct sonde_error *err)
+typedef int create_fn(const char *path, int *ret_fd, struct sonde_error *err);
+
+static int open_with(create_fn *create, const char *path, uint32_t version,
+                     const struct sn_trace_info *info, struct sn_nettrace_archive **ret_archive,
+                     struct sonde_error *err)
 {
     struct sn_nettrace_archive *archive = calloc(1, sizeof(*archive));
     if (!archive)
         return sn_fail(err, SONDE_E_NOMEM, 0, "no memory for '%s'", path);
     archive->fd = -1;
-    int rc = sn_file_create(path, &archive->fd, err);
+    int rc = create(path, &archive->fd, err);
     if (rc == SONDE_OK) {
         sn_file_truncate(archive->fd);
         rc = sn_nettrace_writer_new(version, info, write_bytes, archive, &archive->writer, err);
@@ -40,6 +43,19 @@ int sn_nettrace_archive_open(const char *path, uint32_t version, const struct sn
     }
     *ret_archive = archive;
     return SONDE_OK;
+}
+
+int sn_nettrace_archive_open(const char *path, uint32_t version, const struct sn_trace_info *info,
+                             struct sn_nettrace_archive **ret_archive, struct sonde_error *err)
+{
+    return open_with(sn_file_create, path, version, info, ret_archive, err);
+}
+
+int sn_nettrace_archive_open_anew(const char *path, uint32_t version,
+                                  const struct sn_trace_info *info,
+                                  struct sn_nettrace_archive **ret_archive, struct sonde_error *err)
+{
+    return open_with(sn_file_create_anew, path, version, info, ret_archive, err);
 }
 
 void sn_nettrace_archive_free(struct sn_nettrace_archive *archive)

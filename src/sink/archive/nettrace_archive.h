@@ -13,6 +13,12 @@ struct sonde_error;
 int sn_nettrace_archive_open(const char *path, uint32_t version, const struct sn_trace_info *info,
                              struct sn_nettrace_archive **ret_archive, struct sonde_error *err);
 
+/* The same, but a link at `path` is replaced, not followed. */
+int sn_nettrace_archive_open_anew(const char *path, uint32_t version,
+                                  const struct sn_trace_info *info,
+                                  struct sn_nettrace_archive **ret_archive,
+                                  struct sonde_error *err);
+
 /* Closes the file; without a finish before, it is cut but readable. */
 void sn_nettrace_archive_free(struct sn_nettrace_archive *archive);
 
