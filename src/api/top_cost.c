@@ -1,17 +1,10 @@
 #include "api/top_cost.h"
 
-#include <math.h>
 #include <stdio.h>
 #include <time.h>
 
-#include "base/clock.h"
 #include "sonde/process.h"
 #include "source/proc/facts.h"
-
-#define SLICE_NS     (250ull * SN_NS_PER_MS)
-#define SETTLE_NS    (2ull * SN_NS_PER_SECOND) /* names are asked for at the start */
-#define LEAST_SLICES 3u
-#define SURE         2.0 /* standard errors */
 
 /* --- the clocks --- */
 
@@ -34,7 +27,8 @@ static double read_clocks(struct sn_top_cost *cost, uint64_t now_ns)
 
 static void add_slice(struct sn_top_cost_side *side, double percent)
 {
-    side->percent[side->count++ % SN_TOP_COST_SLICES] = percent;
+    if (side->count < SN_TOP_COST_SLICES)
+        side->percent[side->count++] = percent;
 }
 
 /* --- which processes --- */
@@ -73,7 +67,7 @@ static void choose(struct sn_top_cost *cost, const struct sonde_top_options *opt
 
 void sn_top_cost_before(struct sn_top_cost *cost, const struct sonde_top_options *options)
 {
-    const struct timespec slice = {.tv_nsec = (long)SLICE_NS};
+    const struct timespec slice = {.tv_nsec = (long)SN_TOP_COST_SLICE_NS};
     *cost = (struct sn_top_cost){0};
     if (!options->baseline_ns)
         return;
@@ -81,49 +75,93 @@ void sn_top_cost_before(struct sn_top_cost *cost, const struct sonde_top_options
     if (!cost->count)
         return;
     (void)read_clocks(cost, sn_clock_monotonic_ns());
-    for (uint64_t passed = 0; passed < options->baseline_ns; passed += SLICE_NS) {
+    for (uint64_t passed = 0; passed < options->baseline_ns; passed += SN_TOP_COST_SLICE_NS) {
         (void)nanosleep(&slice, NULL);
         add_slice(&cost->before, read_clocks(cost, sn_clock_monotonic_ns()));
     }
-    cost->settled_ns = sn_clock_deadline(SETTLE_NS);
+    cost->attached_ns = sn_clock_deadline(SN_TOP_COST_SETTLE_NS / 2);
+    cost->settled_ns = sn_clock_deadline(SN_TOP_COST_SETTLE_NS);
 }
 
+/* Later slices are no better: what the load does minutes later is not the cost. */
 void sn_top_cost_settle(struct sn_top_cost *cost, uint64_t now_ns)
 {
-    if (!cost->count || now_ns < cost->read_ns + SLICE_NS)
+    if (!cost->count || cost->since.count == SN_TOP_COST_SLICES ||
+        now_ns < cost->read_ns + SN_TOP_COST_SLICE_NS)
         return;
-    bool is_settled = cost->read_ns >= cost->settled_ns;
+    uint64_t from_ns = cost->read_ns;
     double percent = read_clocks(cost, now_ns);
-    if (is_settled)
+    if (from_ns >= cost->settled_ns)
         add_slice(&cost->since, percent);
+    else if (from_ns >= cost->attached_ns)
+        add_slice(&cost->settling, percent);
 }
 
-/* Its mean, and the standard error of that. */
-static double mean_of(const struct sn_top_cost_side *side, double *ret_error)
+/* --- the rule --- */
+
+struct side_numbers {
+    double mean;
+    double error2; /* the square of the mean's standard error */
+    double drift;  /* between its halves */
+};
+
+static double mean_of(const double *percent, size_t count)
 {
-    size_t count = side->count < SN_TOP_COST_SLICES ? side->count : SN_TOP_COST_SLICES;
     double sum = 0;
+    for (size_t i = 0; i < count; i++)
+        sum += percent[i];
+    return sum / (double)count;
+}
+
+static struct side_numbers numbers_of(const struct sn_top_cost_side *side)
+{
+    size_t half = side->count / 2;
     double squares = 0;
-    for (size_t i = 0; i < count; i++)
-        sum += side->percent[i];
-    double mean = sum / (double)count;
-    for (size_t i = 0; i < count; i++)
-        squares += (side->percent[i] - mean) * (side->percent[i] - mean);
-    *ret_error = sqrt(squares / (double)(count - 1) / (double)count);
-    return mean;
+    struct side_numbers numbers = {.mean = mean_of(side->percent, side->count)};
+    for (size_t i = 0; i < side->count; i++)
+        squares += (side->percent[i] - numbers.mean) * (side->percent[i] - numbers.mean);
+    numbers.error2 = squares / (double)(side->count - 1) / (double)side->count;
+    double drift = mean_of(side->percent + half, side->count - half) - mean_of(side->percent, half);
+    numbers.drift = drift < 0 ? -drift : drift;
+    return numbers;
+}
+
+/* Of a difference of two means, 95 %: the smaller side's degrees of freedom. */
+static double student(size_t count)
+{
+    static const double factors[] = {3.182, 2.776, 2.571, 2.447, 2.365, 2.306, 2.262, 2.228, 2.201};
+    return factors[count - SN_TOP_COST_LEAST];
+}
+
+_Static_assert(SN_TOP_COST_SLICES - SN_TOP_COST_LEAST == 8, "a factor for each count");
+
+/* By how much `mean` is above the lowest slice while the view settled. */
+static double rise_of(const struct sn_top_cost_side *settling, double mean)
+{
+    double rise = 0;
+    for (size_t i = 0; i < settling->count; i++) {
+        if (mean - settling->percent[i] > rise)
+            rise = mean - settling->percent[i];
+    }
+    return rise;
 }
 
 void sn_top_cost_tell(const struct sn_top_cost *cost, struct sonde_top_cost *ret_cost)
 {
     *ret_cost = (struct sonde_top_cost){.process_count = (uint32_t)cost->count};
     (void)snprintf(ret_cost->name, sizeof(ret_cost->name), "%s", cost->name);
-    if (cost->before.count < LEAST_SLICES || cost->since.count < LEAST_SLICES)
+    size_t least = cost->before.count < cost->since.count ? cost->before.count : cost->since.count;
+    if (least < SN_TOP_COST_LEAST)
         return;
-    double before_error;
-    double since_error;
+    struct side_numbers before = numbers_of(&cost->before);
+    struct side_numbers since = numbers_of(&cost->since);
+    double percent = since.mean - before.mean;
+    double factor = student(least);
     ret_cost->is_measured = true;
-    ret_cost->before_percent = mean_of(&cost->before, &before_error);
-    ret_cost->since_percent = mean_of(&cost->since, &since_error);
-    ret_cost->percent = ret_cost->since_percent - ret_cost->before_percent;
-    ret_cost->is_known = ret_cost->percent > SURE * hypot(before_error, since_error);
+    ret_cost->before_percent = before.mean;
+    ret_cost->since_percent = since.mean;
+    ret_cost->percent = percent;
+    ret_cost->is_known = percent > before.drift && percent > since.drift &&
+                         percent > rise_of(&cost->settling, since.mean) &&
+                         percent * percent > factor * factor * (before.error2 + since.error2);
 }

@@ -6,14 +6,18 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/clock.h"
 #include "sonde/top.h"
 
 #define SN_TOP_COST_PROCESSES 64u
-#define SN_TOP_COST_SLICES    32u /* of each side; later ones take the place of the first */
+#define SN_TOP_COST_SLICES    12u /* of each side: what comes later is not compared */
+#define SN_TOP_COST_LEAST     4u  /* of each side */
+#define SN_TOP_COST_SLICE_NS  (250ull * SN_NS_PER_MS)
+#define SN_TOP_COST_SETTLE_NS (2ull * SN_NS_PER_SECOND) /* names are asked for at the start */
 
 struct sn_top_cost_side {
     double percent[SN_TOP_COST_SLICES];
-    size_t count; /* all that came */
+    size_t count;
 };
 
 struct sn_top_cost {
@@ -23,7 +27,9 @@ struct sn_top_cost {
     char name[80];
     uint64_t read_ns; /* CLOCK_MONOTONIC */
     uint64_t settled_ns;
+    uint64_t attached_ns; /* in half of the time to settle */
     struct sn_top_cost_side before;
+    struct sn_top_cost_side settling; /* its second half */
     struct sn_top_cost_side since;
 };
 
@@ -33,6 +39,9 @@ void sn_top_cost_before(struct sn_top_cost *cost, const struct sonde_top_options
 /* At every snapshot: reads the clocks when it is time. */
 void sn_top_cost_settle(struct sn_top_cost *cost, uint64_t now_ns);
 
+/* The rule, of the slices alone. The cost is known when it is above the noise of both sides (by
+ * Student's factor, 95 %), above the drift within each of them, and above the rise since the time
+ * to settle: a view costs most at its start, so what rises later is load. */
 void sn_top_cost_tell(const struct sn_top_cost *cost, struct sonde_top_cost *ret_cost);
 
 #endif

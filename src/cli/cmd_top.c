@@ -33,6 +33,7 @@ struct arguments {
 #define LONGEST_NS   (3600ull * SN_NS_PER_SECOND)
 #define DEFAULT_ROWS 20u
 #define BASELINE_NS  (1ull * SN_NS_PER_SECOND)
+#define COST_NS      (4ull * SN_NS_PER_SECOND) /* sooner, the library cannot know the cost */
 
 #define AT(member) offsetof(struct arguments, member)
 
@@ -62,6 +63,17 @@ static const struct sn_option options[] = {
 static void sonde_top_free_auto(struct sonde_top **slot)
 {
     sonde_top_free(*slot);
+}
+
+static uint64_t interval_of(const struct arguments *arguments)
+{
+    return arguments->interval_ns ? arguments->interval_ns : 2ull * SN_NS_PER_SECOND;
+}
+
+/* Nobody waits for what cannot be known in the end. */
+static uint64_t baseline_of(const struct arguments *arguments)
+{
+    return arguments->once && interval_of(arguments) < COST_NS ? 0 : BASELINE_NS;
 }
 
 static int check_times(const struct arguments *arguments, struct sonde_error *err)
@@ -103,7 +115,7 @@ static int watch(const struct arguments *arguments, const struct sonde_top_optio
         .top = top,
         .chosen = *chosen,
         .signals = signals,
-        .interval_ns = arguments->interval_ns ? arguments->interval_ns : 2ull * SN_NS_PER_SECOND,
+        .interval_ns = interval_of(arguments),
         .rows = arguments->rows ? arguments->rows : DEFAULT_ROWS,
         .json = arguments->json,
         .once = arguments->once,
@@ -127,7 +139,7 @@ static int run(const void *given, const struct sn_operands *operands)
                                        .cgroup = arguments->cgroup,
                                        .window_ns = arguments->window_ns,
                                        .no_waits = !arguments->waits,
-                                       .baseline_ns = BASELINE_NS,
+                                       .baseline_ns = baseline_of(arguments),
                                        .no_runtimes = arguments->no_runtimes};
     int rc =
         operands->command ? sn_fail(&err, SONDE_E_ARGUMENT, 0, "top takes no command") : SONDE_OK;

@@ -70,12 +70,12 @@ void sn_top_head(struct sn_buf *to, const struct sonde_top_state *state)
                   sn_text_duration(state->window_ns, text[2]));
 }
 
-void sn_top_cost(struct sn_buf *to, const struct sonde_top *top)
+void sn_top_cost(struct sn_buf *to, const struct sn_top_view *view)
 {
     char text[2][24];
     struct sonde_top_cost cost;
-    sonde_top_cost(top, &cost);
-    if (!cost.process_count)
+    sonde_top_cost(view->top, &cost);
+    if (!cost.process_count || (view->once && !cost.is_measured))
         return;
     if (cost.is_known)
         sn_buf_format(to, "watching costs %s about %s %% of a CPU", cost.name,
@@ -119,7 +119,7 @@ static void print_head(const struct sn_top_view *view, const struct sonde_top_st
     SN_AUTO(sn_buf_done) struct sn_buf cost = sn_buf_with_limit(HEAD_LIMIT);
     SN_AUTO(sn_buf_done) struct sn_buf losses = sn_buf_with_limit(HEAD_LIMIT);
     sn_top_head(&numbers, state);
-    sn_top_cost(&cost, view->top);
+    sn_top_cost(&cost, view);
     sn_top_losses(&losses, view, state);
     (void)puts(sn_buf_string(&numbers));
     if (cost.size) {

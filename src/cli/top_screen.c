@@ -202,7 +202,7 @@ static int take(struct screen *screen, struct sonde_error *err)
     SN_AUTO(sn_buf_done) struct sn_buf losses = sn_buf_with_limit(sizeof(screen->losses));
     SN_AUTO(sn_buf_done) struct sn_buf cost = sn_buf_with_limit(sizeof(screen->cost));
     sn_top_losses(&losses, screen->view, &screen->state);
-    sn_top_cost(&cost, screen->view->top);
+    sn_top_cost(&cost, screen->view);
     (void)snprintf(screen->losses, sizeof(screen->losses), "%s", sn_buf_string(&losses));
     (void)snprintf(screen->cost, sizeof(screen->cost), "%s", sn_buf_string(&cost));
     bool has_both = *screen->state.way_note && *screen->state.note;

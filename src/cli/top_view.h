@@ -36,8 +36,8 @@ const char *sn_top_percent_text(double percent, char to[24]);
 void sn_top_head(struct sn_buf *to, const struct sonde_top_state *state);
 
 /* "watching costs shop about 14 % of a CPU", or why that cannot be told; nothing where no .NET
- * process is watched. */
-void sn_top_cost(struct sn_buf *to, const struct sonde_top *top);
+ * process is watched, or it will not be known. */
+void sn_top_cost(struct sn_buf *to, const struct sn_top_view *view);
 
 /* "29,400 events lost: ...", with what to do; nothing if none were. */
 void sn_top_losses(struct sn_buf *to, const struct sn_top_view *view,

@@ -1,7 +1,9 @@
-// Busy threads with deep stacks among parked ones: burn [threads=2] [parked=0] [depth=40] [rounds=0]
+// Busy threads with deep stacks among parked ones: burn [threads=2] [parked=0] [depth=40] [rounds=0] [held=0]
 //
+// With held=1 the threads begin when somebody sends SIGHUP.
 // With a number of rounds the first thread ends the program when it has done as many: the same work, whatever it costs.
 using System.Runtime.CompilerServices;
+using System.Runtime.InteropServices;
 
 namespace Targets;
 
@@ -14,8 +16,19 @@ internal static class Burn
         int depth = stage.Number("depth", 40);
 
         int rounds = stage.Number("rounds", 0);
+        var begins = new ManualResetEventSlim(stage.Number("held", 0) == 0);
+        var signal = PosixSignalRegistration.Create(PosixSignal.SIGHUP, context =>
+        {
+            context.Cancel = true;
+            begins.Set();
+        });
+        stage.AtEnd(signal.Dispose);
         for (int i = 0; i < stage.Number("threads", 2); i++)
-            stage.Spawn($"burn-{i}", () => BurnUntilStopped(stage, depth, rounds));
+            stage.Spawn($"burn-{i}", () =>
+            {
+                WaitHandle.WaitAny([begins.WaitHandle, stage.Stopping.WaitHandle]);
+                BurnUntilStopped(stage, depth, rounds);
+            });
         for (int i = 0; i < stage.Number("parked", 0); i++)
             stage.Spawn($"parked-{i}", () => Descend(depth, () => stage.Stopping.WaitHandle.WaitOne() ? 1 : 0));
     }
