@@ -25,20 +25,21 @@ export interface Live {
 }
 
 const OFF: Live = { id: null, state: "off", error: null, since: 0, quiet: 0 };
-const LINGERS_SECONDS = 30; // after the last read
+export const LINGERS_SECONDS = 30; // after the last read
 const BEAT_MS = 4000;
 const START_MS = 600; // until it has data
 const FAILED_MOST_MS = 60_000;
 const UNREAD_MS = 12_000; // the controller gives up 30 s after the last read
 
-/* Of each process: since when there has been a live recording without a break, and until when. A tab after another is no fresh start. */
+/* Of each process: since when there has been a live recording without a break (the controller's clock), and until when (the page's own
+ * monotonic one: the two are never compared). A tab after another is no fresh start. */
 const looks = new Map<number, { from: number; to: number }>();
+
+const pageSeconds = (): number => performance.now() / 1000;
 
 function quietBefore(pid: number, since: number): number {
     const before = looks.get(pid);
-    const from = before && before.to + LINGERS_SECONDS > since ? before.from : since;
-    looks.set(pid, { from, to: since });
-    return from;
+    return before && before.to + LINGERS_SECONDS > pageSeconds() ? before.from : since;
 }
 
 class Watch {
@@ -63,7 +64,7 @@ class Watch {
             return;
         clearTimeout(this.#timer);
         if (this.cell.value.since)
-            looks.set(this.pid, { from: this.cell.value.quiet, to: Date.now() / 1000 });
+            looks.set(this.pid, { from: this.cell.value.quiet, to: pageSeconds() });
         this.cell.set(OFF);
         watches.delete(keyOf(this.pid, this.profile));
     }
@@ -124,7 +125,7 @@ class Watch {
             this.#failures = 0;
             const since = this.cell.value.since || Date.parse(recording.startedUtc ?? "") / 1000 || 0;
             const quiet = this.cell.value.quiet || quietBefore(this.pid, since);
-            looks.set(this.pid, { from: quiet, to: Math.max(since, looks.get(this.pid)?.to ?? 0) });
+            looks.set(this.pid, { from: quiet, to: pageSeconds() });
             this.#set({ id: recording.id, state: "running", error: null, since, quiet });
         } else if (this.#failures === 0) {
             this.#set({ ...this.cell.value, state: "starting", error: null });

@@ -1,13 +1,12 @@
 /* What a live recording costs the process: its CPU before one looked, and since. Measured by the kernel's clock of the process, as its
  * chart is; nothing is estimated. Where the load moved by itself as much as that, it is said that it cannot be told. */
 import { percent } from "../../format";
-import type { Live } from "../../live";
+import { LINGERS_SECONDS, type Live } from "../../live";
 import type { Frame, Value } from "./frames";
 import { plan, plot } from "./meanings";
 
 const BEFORE_SECONDS = 60;
 const SETTLE_SECONDS = 3; // names are read at the start: that is not what it costs from then on
-const LINGERS_SECONDS = 33;
 const LEAST = 5; // seconds on each side
 const SURE = 2; // standard errors
 
@@ -38,7 +37,7 @@ function within(times: number[], values: Value[], from: number, to: number): num
 
 /* `quiet`, `since`: of the live recording. The one of the tab before goes on for half a minute. */
 export function costOf(times: number[], values: Value[], quiet: number, since: number): Cost {
-    const settled = since + (quiet < since ? LINGERS_SECONDS : SETTLE_SECONDS);
+    const settled = since + SETTLE_SECONDS + (quiet < since ? LINGERS_SECONDS : 0);
     const was = within(times, values, quiet - BEFORE_SECONDS, quiet - 1);
     const is = within(times, values, settled, Infinity);
     if (is.length < LEAST)
