@@ -35,16 +35,32 @@ function within(times: number[], values: Value[], from: number, to: number): num
     return values.filter((value, i): value is number => value !== null && times[i]! >= from && times[i]! < to);
 }
 
+/* By `quiet`, the start in milliseconds: the chart forgets after some minutes what was before. */
+const befores = new Map<number, { count: number; was: Mean }>();
+const BEFORES_MAX = 64;
+
+function beforeOf(times: number[], values: Value[], quiet: number): Mean | null {
+    const was = within(times, values, quiet - BEFORE_SECONDS, quiet - 1);
+    const kept = befores.get(quiet);
+    if (was.length < LEAST || (kept && kept.count >= was.length))
+        return kept?.was ?? null;
+    const mean = meanOf(was);
+    if (!kept && befores.size >= BEFORES_MAX)
+        befores.delete(befores.keys().next().value!);
+    befores.set(quiet, { count: was.length, was: mean });
+    return mean;
+}
+
 /* `quiet`, `since`: of the live recording. The one of the tab before goes on for half a minute. */
 export function costOf(times: number[], values: Value[], quiet: number, since: number): Cost {
     const settled = since + SETTLE_SECONDS + (quiet < since ? LINGERS_SECONDS : 0);
-    const was = within(times, values, quiet - BEFORE_SECONDS, quiet - 1);
+    const before = beforeOf(times, values, quiet);
     const is = within(times, values, settled, Infinity);
     if (is.length < LEAST)
         return { state: "measuring" };
-    if (was.length < LEAST)
+    if (!before)
         return { state: "missing" };
-    const [before, after] = [meanOf(was), meanOf(is)];
+    const after = meanOf(is);
     const share = after.mean - before.mean;
     if (share < SURE * Math.hypot(before.error, after.error))
         return { state: "unknown", before: before.mean, since: after.mean };
