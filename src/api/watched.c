@@ -581,7 +581,7 @@ static int shown_phase(const struct sn_watched *watched)
         return SONDE_CONSUMER_ENDED;
     bool is_kernels = watched->common->with_unreachable && watched->vitals &&
                       !watched->sight.process.is_reachable;
-    bool is_waiting = watched->phase == SONDE_CONSUMER_LIVE &&
+    bool is_waiting = watched->phase == SONDE_CONSUMER_LIVE && !watched->common->no_runtime &&
                       (!watched->has_meters_asked || watched->begins_anew);
     if (is_kernels)
         return SONDE_CONSUMER_LIVE;

@@ -140,8 +140,9 @@ static void run_task(struct sn_mailbox_task *task)
 {
     sn_mailbox_fn *run = task->run;
     void *user = task->user;
-    assert(atomic_load(&task->is_posted));
-    atomic_store(&task->is_posted, false);
+    bool was_posted = atomic_exchange(&task->is_posted, false);
+    assert(was_posted);
+    (void)was_posted;
     run(user);
 }
 

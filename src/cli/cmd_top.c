@@ -51,7 +51,7 @@ static const struct sn_option options[] = {
     {0, "window", SN_OPTION_DURATION, AT(window_ns), "TIME", "numbers are over this time; 5s"},
     {0, "rows", SN_OPTION_NUMBER, AT(rows), "COUNT", "of plain tables and JSON; 20"},
     {'w', "waits", SN_OPTION_FLAG, AT(waits), NULL,
-     "what waits, too: costs the processes more, for each switch of a thread is recorded"},
+     "what waits, too: records each switch of a thread"},
     {0, "no-runtimes", SN_OPTION_FLAG, AT(no_runtimes), NULL,
      "ask no runtime: managed code has no names"},
     {0, "plain", SN_OPTION_FLAG, AT(plain), NULL, "tables, one below the other; so into a pipe"},

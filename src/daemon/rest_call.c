@@ -90,7 +90,8 @@ static bool is_covered(const char *accept, const char *type, bool by_pattern)
 
 bool sn_rest_accepts(const struct sn_rest_call *call, const char *type)
 {
-    return !call->accept[0] || is_covered(call->accept, type, true);
+    bool is_empty = call->accept[strspn(call->accept, " ,\t")] == 0;
+    return is_empty || is_covered(call->accept, type, true);
 }
 
 /* One of a list of types, without its parameters. */

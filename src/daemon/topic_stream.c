@@ -118,7 +118,7 @@ static ssize_t read_stream(void *user, char *to, size_t size)
         stream->is_ping_due = false;
         if (stream->notice_size && is_between)
             used += send_notice(stream, to + used, size - used);
-        else
+        else if (stream->message) /* none after a loss that there was no memory to tell of */
             used += send_message(stream, to + used, size - used);
     }
     return (ssize_t)used;
