@@ -11,6 +11,7 @@ export interface Baseline extends Side {
     recording: string;
     view: string;
     seconds: number; // how long it is
+    of: { rows: Rows; epoch: number } | null; // what it is an earlier state of, while that is read here
 }
 
 interface Kept {
@@ -28,7 +29,7 @@ export function keep(feed: Feed, table: FrameTable): string {
     const { rows, source } = feed;
     const id = `kept:${source.recording}@${rows.durationSeconds.toFixed(1)}`;
     const time = new Date().toLocaleTimeString(undefined, { hour: "2-digit", minute: "2-digit", second: "2-digit", hour12: false });
-    const baseline = { id, recording: source.recording, view: source.view, seconds: rows.durationSeconds, calls: rows.calls(), weights: rows.weights() };
+    const baseline = { id, recording: source.recording, view: source.view, seconds: rows.durationSeconds, calls: rows.calls(), weights: rows.weights(), of: { rows, epoch: rows.epoch } };
     const one = { id, label: `kept at ${time}`, baseline, table };
     kept.set([one, ...kept.value.filter((other) => other.id !== id || other.baseline.view !== source.view)].slice(0, KEPT_MAX));
     return id;
@@ -44,7 +45,21 @@ async function load(base: string, view: string, table: FrameTable, signal: Abort
     const source = { ...parseBase(base), view, nodes: 100_000 };
     const rows = new Rows(table);
     rows.take({ ...(await get<FlameRows>(profilePath(source, 0), signal)), since: 0 });
-    return { id: base, recording: source.recording, view, seconds: rows.durationSeconds, calls: rows.calls(), weights: rows.weights() };
+    return { id: base, recording: source.recording, view, seconds: rows.durationSeconds, calls: rows.calls(), weights: rows.weights(), of: null };
+}
+
+/* The baseline by the names that are known now. A runtime tells the names of its methods late: by those of its own time, what has a name only
+ * now would look as if it came since. */
+export function named(baseline: Baseline): Side {
+    if (baseline.of === null || baseline.of.epoch !== baseline.of.rows.epoch)
+        return baseline;
+    const calls = baseline.of.rows.calls();
+    const grown = (values: Float64Array) => {
+        const all = new Float64Array(calls.nodeCount); // nodes keep their places, new ones come behind
+        all.set(values);
+        return all;
+    };
+    return { calls, weights: { self: grown(baseline.weights.self), total: grown(baseline.weights.total) } };
 }
 
 export interface BaselineState {

@@ -2,7 +2,7 @@
 import { unite } from "../../../flame/compare";
 import type { Calls, Weights } from "../../../flame/profile";
 import { since } from "../../../flame/rows";
-import type { Baseline } from "./baseline";
+import { named, type Baseline } from "./baseline";
 import type { Feed } from "./feed";
 import type { FlameState } from "./state";
 
@@ -32,7 +32,7 @@ function now(feed: Feed, state: FlameState): { weights: Weights; seconds: number
 function compared(feed: Feed, baseline: Baseline, state: FlameState): Omit<Model, "wait" | "sums" | "baseSums" | "unit"> {
     const isOwn = baseline.recording === feed.source.recording && baseline.id.startsWith("kept:");
     const present = isOwn ? { weights: feed.rows.weights(), seconds: feed.rows.durationSeconds } : now(feed, state);
-    const united = unite({ calls: feed.rows.calls(), weights: present.weights }, baseline, 1);
+    const united = unite({ calls: feed.rows.calls(), weights: present.weights }, named(baseline), 1);
     const weights = isOwn ? since(united.now, united.before) : united.now;
     const seconds = isOwn ? Math.max(0, present.seconds - baseline.seconds) : present.seconds;
     const ratio = state.byTime ? seconds / baseline.seconds : weights.total[0]! / united.before.total[0]!;
