@@ -10,7 +10,6 @@
 #include "base/text.h"
 
 #define DIAGNOSTIC_SOURCE "Microsoft-Diagnostics-DiagnosticSource"
-#define LOGGING           "Microsoft-Extensions-Logging"
 
 bool sn_argument_next(const char **text, struct sn_argument *ret_argument)
 {
@@ -125,7 +124,7 @@ static const struct {
     {SN_METRICS_PROVIDER, "MaxHistograms", LARGEST, 0, NULL, false},
     {SN_METRICS_PROVIDER, "Metrics", LIST, ',', ",;\r\n", false},
     {DIAGNOSTIC_SOURCE, "FilterAndPayloadSpecs", LIST, '\n', "\r\n", true},
-    {LOGGING, "FilterSpecs", LIST, ';', ";", true},
+    {SN_LOGGING_PROVIDER, "FilterSpecs", LIST, ';', ";", true},
 };
 #define RULE_COUNT (sizeof(rules) / sizeof(*rules))
 

@@ -10,6 +10,7 @@ struct sn_buf;
 struct sonde_error;
 
 #define SN_METRICS_PROVIDER "System.Diagnostics.Metrics"
+#define SN_LOGGING_PROVIDER "Microsoft-Extensions-Logging"
 #define SN_INTERVAL_KEY     "EventCounterIntervalSec"
 #define SN_COUNTERS_EVENT   "EventCounters" /* what the values of any source are called */
 

@@ -120,7 +120,8 @@ static int sort_provider(struct sonde_consumer *consumer, const struct sonde_pro
         return add_metrics(consumer, provider, event_name, err);
     if (sn_argument_find(provider->arguments, SN_INTERVAL_KEY, &argument))
         return add_counters(consumer, provider, event_name, err);
-    return add(consumer, SN_LANE_EVENTS, provider, event_name, err);
+    bool is_logs = strcasecmp(provider->name, SN_LOGGING_PROVIDER) == 0;
+    return add(consumer, is_logs ? SN_LANE_LOGS : SN_LANE_EVENTS, provider, event_name, err);
 }
 
 static int add_provider(struct sonde_consumer *consumer, const struct sonde_provider *provider,
@@ -149,7 +150,8 @@ static int read_wants(struct sonde_consumer *consumer, const struct sonde_consum
     int rc = SONDE_OK;
     for (size_t i = 0; rc == SONDE_OK && i < options->provider_count; i++)
         rc = add_provider(consumer, &options->providers[i], options->name, err);
-    consumer->asks[SN_LANE_EVENTS].stacks = options->stacks && consumer->asks[SN_LANE_EVENTS].count;
+    for (size_t i = SN_LANE_EVENTS; i < SN_LANES; i++)
+        consumer->asks[i].stacks = options->stacks && consumer->asks[i].count;
     return rc;
 }
 

@@ -266,9 +266,18 @@ static void let_go(struct sn_hub_lane *lane)
     lane->narrow_ns = 0;
 }
 
+/* Whether the next session may be opened beside the present one. The end of a session that has logs
+ * takes the logger's filters away from all sessions (LoggingEventSource). */
+static bool can_overlap(const struct sn_hub_lane *lane, const struct sn_ask *ask)
+{
+    if (lane->number == SN_LANE_LOGS)
+        return false;
+    return lane->number != SN_LANE_COUNTERS || !sn_settings_clash(&lane->current->ask, ask);
+}
+
 static void replace(struct sn_hub_lane *lane, struct sn_ask *ask, uint64_t now_ns)
 {
-    if (lane->number == SN_LANE_COUNTERS && sn_settings_clash(&lane->current->ask, ask))
+    if (!can_overlap(lane, ask))
         restart(lane);
     else if (sn_target_has_room(lane->target))
         open_session(lane, ask, now_ns);

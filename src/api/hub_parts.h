@@ -27,10 +27,12 @@ struct sn_hub_target;
 struct sn_schema;
 struct sn_seam;
 
-/* Sessions of a target: counters and metrics are small, steady and without stacks. */
+/* Sessions of a target: counters and metrics are small, steady and without stacks. Logs are apart
+ * because no two sessions may have them at once: the end of one silences the other. */
 enum sn_lane_number {
     SN_LANE_COUNTERS,
     SN_LANE_EVENTS,
+    SN_LANE_LOGS,
     SN_LANES,
 };
 
