@@ -135,19 +135,19 @@ static const struct sonde_provider live[] = {
     {TASKS, ACTIVITY_FLOW, INFO, NULL, NULL, 0, false},
 };
 /* The parts of it, one for what each view of the page shows: nobody pays for what nobody looks at.
- */
+ * A runtime names the methods that it compiles at level VERBOSE only. */
 static const struct sonde_provider live_cpu[] = {
     {SAMPLER, 0, INFO, NULL, NULL, 0, false},
-    {RUNTIME, LIVE_NAMES, INFO, NULL, NULL, 0, false},
+    {RUNTIME, LIVE_NAMES, VERBOSE, NULL, NULL, 0, false},
 };
 static const struct sonde_provider live_alloc[] = {
     {RUNTIME, LIVE_NAMES | GC | SAMPLED, VERBOSE, NULL, NULL, 0, false},
 };
 static const struct sonde_provider live_exceptions[] = {
-    {RUNTIME, LIVE_NAMES | EXCEPTION, INFO, NULL, NULL, 0, false},
+    {RUNTIME, LIVE_NAMES | EXCEPTION, VERBOSE, NULL, NULL, 0, false},
 };
 static const struct sonde_provider live_locks[] = {
-    {RUNTIME, LIVE_NAMES | CONTENTION, INFO, NULL, NULL, 0, false},
+    {RUNTIME, LIVE_NAMES | CONTENTION, VERBOSE, NULL, NULL, 0, false},
 };
 static const struct sonde_provider live_gc[] = {
     {RUNTIME, GC, INFO, NULL, NULL, 0, false},

@@ -67,12 +67,14 @@ export interface BaselineState {
     error: string | null;
 }
 
-export function useBaseline(base: string, view: string, table: FrameTable): BaselineState {
+/* `epoch`: how often what is shown was numbered anew, as when a runtime has told the names of its methods. What was kept before that is asked for
+ * again: the controller knows it by the new names. */
+export function useBaseline(base: string, view: string, table: FrameTable, epoch: number): BaselineState {
     const all = useCell(kept);
     const [state, setState] = useState<BaselineState>({ baseline: null, error: null });
-    const own = all.find((one) => one.id === base && one.baseline.view === view && one.table === table)?.baseline ?? null;
+    const own = all.find((one) => one.id === base && one.baseline.view === view && one.table === table && one.baseline.of?.epoch === one.baseline.of?.rows.epoch)?.baseline ?? null;
     useEffect(() => {
-        setState({ baseline: null, error: null });
+        setState((before) => (before.baseline?.id === base && before.baseline.view === view ? before : { baseline: null, error: null }));
         if (!base || own)
             return undefined;
         const abort = new AbortController();
@@ -81,7 +83,7 @@ export function useBaseline(base: string, view: string, table: FrameTable): Base
                 setState({ baseline: null, error: problem instanceof Error ? problem.message : String(problem) });
         });
         return () => abort.abort();
-    }, [base, view, table, own === null]);
+    }, [base, view, table, own === null, own === null && base.startsWith("kept:") ? epoch : 0]);
     if (own)
         return { baseline: own, error: null };
     return state.baseline && (state.baseline.id !== base || state.baseline.view !== view) ? { baseline: null, error: null } : state;

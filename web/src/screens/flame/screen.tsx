@@ -106,7 +106,7 @@ function useColours(model: Model | null, state: FlameState, table: FrameTable): 
 
 export function FlameScreen({ feed, table, route, isLive, subject, waiting }: FlameScreenProps) {
     const state = readState(route);
-    const base = useBaseline(state.base, state.view, table);
+    const base = useBaseline(state.base, state.view, table, feed?.rows.epoch ?? 0);
     const version = feed ? feed.changed.value : -1;
     const isEarly = isLive && (state.view === "cpu" || state.view === "wall") && feed?.rows.version === 0 && version < FIRST_ANSWERS;
     const isReady = feed !== null && feed.isRead && !isEarly;
