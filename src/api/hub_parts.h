@@ -177,7 +177,7 @@ void sn_consumer_set_phase(struct sonde_consumer *consumer, int phase);
 void sn_consumer_end(struct sonde_consumer *consumer, int status, const struct sonde_error *err);
 bool sn_consumer_is_over(const struct sonde_consumer *consumer);
 
-/* `count` events of its own are missing: counted, and it is told. */
+/* Counts `count` lost events of the consumer and reports them. */
 void sn_consumer_lose(struct sonde_consumer *consumer, uint64_t thread_id, uint64_t count);
 
 /* --- hub_target.c --- */
