@@ -21,7 +21,10 @@
 #include "cli/signals.h"
 #include "cli/terminal.h"
 
-#define OPENING_MOST_NS (5ull * SN_NS_PER_SECOND)
+/* The meters of a process that has just started are asked for 5 s after its start, or 3.5 s after its
+ * first value. */
+#define OPENING_MOST_NS (15ull * SN_NS_PER_SECOND)
+#define SILENT_NS       (3ull * SN_NS_PER_SECOND) /* beyond two intervals */
 #define TEXT_LIMIT      4096u
 #define LOOK_NS         (200ull * SN_NS_PER_MS) /* how often the child's end is looked for */
 #define ONCE_NS         (20ull * SN_NS_PER_MS)  /* and whether all have told their values once */
@@ -96,7 +99,7 @@ static bool is_silent(struct sn_counters_run *run)
         run->live_ns = 0; /* another has come */
     else if (!run->live_ns)
         run->live_ns = now;
-    return run->live_ns && now > run->live_ns + 2 * sn_counters_interval_ns(run) + SN_NS_PER_SECOND;
+    return run->live_ns && now > run->live_ns + 2 * sn_counters_interval_ns(run) + SILENT_NS;
 }
 
 /* The first values of everybody are there, or cannot be expected any more. */
@@ -109,7 +112,7 @@ static bool is_enough(struct sn_counters_run *run)
     if (!run->once || (!is_whole && !run->has_provisional && !run->remote)) /* which has them */
         return false;
     if (run->options.no_runtime || is_silent(run) ||
-        passed > 3 * interval + 5ull * SN_NS_PER_SECOND)
+        (!run->live_ns && passed > 3 * interval + OPENING_MOST_NS))
         return true;
     for (size_t i = 0; i < run->source->ops->process_count(run->source); i++) {
         struct sonde_watched watched;
