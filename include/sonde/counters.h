@@ -114,7 +114,8 @@ typedef void sonde_point_fn(void *user, const struct sonde_point *point);
 struct sonde_watched {
     const struct sonde_process *process; /**< who it is */
     int phase;            /**< enum sonde_consumer_phase; of the kernel's numbers when no runtime */
-    uint64_t interval_ns; /**< the true one of its counters; 0: none has come yet */
+    uint64_t interval_ns; /**< the true one of its counters; until `is_complete` the longest that
+                             its runtime was asked for; 0: not known yet */
     uint64_t lost_count;  /**< events that its runtime dropped */
     uint64_t dropped_count; /**< series for which there was no room here: 4096 of a process are
                                held, in 4 MB. That max_series or max_histograms was reached, in the

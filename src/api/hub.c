@@ -397,3 +397,9 @@ void sn_hub_ask_again(struct sonde_hub *hub, uint32_t pid)
     if (target)
         sn_lane_ask_again(&target->lanes[SN_LANE_COUNTERS]);
 }
+
+uint64_t sn_hub_longest_interval_ns(const struct sonde_hub *hub, uint32_t pid)
+{
+    const struct sn_hub_target *target = find(hub, pid);
+    return target ? sn_lane_longest_interval_ns(&target->lanes[SN_LANE_COUNTERS]) : 0;
+}

@@ -52,4 +52,7 @@ void sn_hub_rundown_cancel(struct sn_hub_rundown *rundown);
  * once in a few intervals; no-op when nobody listens. */
 void sn_hub_ask_again(struct sonde_hub *hub, uint32_t pid);
 
+/* Within that time every value that is asked for should come; 0: nobody asks for any. */
+uint64_t sn_hub_longest_interval_ns(const struct sonde_hub *hub, uint32_t pid);
+
 #endif

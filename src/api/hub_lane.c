@@ -420,18 +420,41 @@ bool sn_lane_is_exchanging(const struct sn_hub_lane *lane)
     return lane->seam != NULL;
 }
 
-static uint64_t interval_ns(const struct sn_ask *ask)
+struct interval_range {
+    double shortest_s; /* 0: nobody asks for values */
+    double longest_s;
+};
+
+static struct interval_range interval_range(const struct sn_ask *ask)
 {
-    double shortest = 0;
+    struct interval_range range = {0};
     for (size_t i = 0; i < ask->count; i++) {
         bool is_metrics = strcasecmp(ask->items[i].name, SN_METRICS_PROVIDER) == 0;
         double interval = sn_argument_number(ask->items[i].arguments,
                                              is_metrics ? "RefreshInterval" : SN_INTERVAL_KEY);
-        if (interval > 0 && (shortest <= 0 || interval < shortest))
-            shortest = interval;
+        if (interval > 0 && (range.shortest_s <= 0 || interval < range.shortest_s))
+            range.shortest_s = interval;
+        if (interval > range.longest_s)
+            range.longest_s = interval;
     }
-    /* Another tool's may be anything. */
-    return (uint64_t)((shortest < LONGEST_S ? shortest : LONGEST_S) * SN_NS_PER_SECOND);
+    return range;
+}
+
+/* Another tool's may be anything. */
+static uint64_t bounded_ns(double seconds)
+{
+    return (uint64_t)((seconds < LONGEST_S ? seconds : LONGEST_S) * SN_NS_PER_SECOND);
+}
+
+static const struct sn_hub_session *newest_session(const struct sn_hub_lane *lane)
+{
+    return lane->coming ? lane->coming : lane->current;
+}
+
+uint64_t sn_lane_longest_interval_ns(const struct sn_hub_lane *lane)
+{
+    const struct sn_hub_session *newest = newest_session(lane);
+    return newest ? bounded_ns(interval_range(&newest->ask).longest_s) : 0;
 }
 
 void sn_lane_count(const struct sn_hub_lane *lane, struct sonde_hub_target *to)
@@ -439,9 +462,9 @@ void sn_lane_count(const struct sn_hub_lane *lane, struct sonde_hub_target *to)
     to->event_count += event_count(lane->current);
     to->event_count += event_count(lane->coming);
     to->event_count += event_count(lane->going);
-    const struct sn_hub_session *newest = lane->coming ? lane->coming : lane->current;
+    const struct sn_hub_session *newest = newest_session(lane);
     if (newest && lane->number == SN_LANE_COUNTERS)
-        to->interval_ns = interval_ns(&newest->ask);
+        to->interval_ns = bounded_ns(interval_range(&newest->ask).shortest_s);
 }
 
 void sn_lane_ask_again(struct sn_hub_lane *lane)

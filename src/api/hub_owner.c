@@ -147,9 +147,10 @@ void sn_owner_tell(const struct sn_hub_owner *owner, const struct sn_hub_setting
         snprintf(text, sizeof(text), "pid=%d\ninterval=%s\nrefresh=%s\nseries=%s\nhistograms=%s\n",
                  (int)getpid(), settings->interval, settings->refresh, settings->series,
                  settings->histograms);
-    /* A reader that finds nothing or half of it looks again. */
-    if (ftruncate(owner->fd, 0) == 0)
-        (void)!pwrite(owner->fd, text, (size_t)size, 0);
+    /* At no moment is the file empty: a reader that finds nothing takes a session of ours for
+     * another tool's. What is left behind the text until the end is cut is not read. */
+    if (pwrite(owner->fd, text, (size_t)size, 0) == size)
+        (void)!ftruncate(owner->fd, size);
 }
 
 void sn_owner_release(struct sn_hub_owner *owner)

@@ -224,6 +224,10 @@ const struct sonde_error *sn_lane_error(const struct sn_hub_lane *lane); /* of o
 /* Adds what it has and asks for. */
 void sn_lane_count(const struct sn_hub_lane *lane, struct sonde_hub_target *to);
 
+/* Of counters and of metrics, which another tool may have set, whichever is longer; 0: nobody asks
+ * for values. */
+uint64_t sn_lane_longest_interval_ns(const struct sn_hub_lane *lane);
+
 /* Asks the same anew, unless it has just been asked. */
 void sn_lane_ask_again(struct sn_hub_lane *lane);
 

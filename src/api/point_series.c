@@ -437,10 +437,11 @@ static void make_point(struct sn_point_series *series)
     }
 }
 
-void sn_point_series_flush(struct sn_point_series_set *set, uint64_t wanted_ns, bool is_provisional,
-                           sonde_point_fn *take, void *user)
+enum sn_points_told sn_point_series_flush(struct sn_point_series_set *set, uint64_t wanted_ns,
+                                          bool is_provisional, sonde_point_fn *take, void *user)
 {
     struct sn_point_series *series = set->touched;
+    enum sn_points_told told = series ? SN_POINTS_KEPT : SN_POINTS_NONE;
     set->touched = NULL;
     while (series) {
         struct sn_point_series *next = series->next_touched;
@@ -454,9 +455,11 @@ void sn_point_series_flush(struct sn_point_series_set *set, uint64_t wanted_ns, 
             series->sum = nothing;
             if (take)
                 take(user, &series->point);
+            told = SN_POINTS_GIVEN;
         }
         series = next;
     }
+    return told;
 }
 
 void sn_point_series_release(struct sn_point_series_set *set)

@@ -59,10 +59,16 @@ void sn_point_series_set_done(struct sn_point_series_set *set);
 /* Adds a reading to its series. SONDE_OK; SONDE_E_LIMIT: there is no room for a further series. */
 int sn_point_series_add(struct sn_point_series_set *set, const struct sn_reading *reading);
 
+enum sn_points_told {
+    SN_POINTS_NONE,  /* no series got anything */
+    SN_POINTS_KEPT,  /* what came is not enough for any point yet */
+    SN_POINTS_GIVEN, /* points were handed out */
+};
+
 /* Hands out the points of series that got something since the last time and have `wanted_ns`
  * together, or whatever they have when `is_provisional`. */
-void sn_point_series_flush(struct sn_point_series_set *set, uint64_t wanted_ns, bool is_provisional,
-                           sonde_point_fn *take, void *user);
+enum sn_points_told sn_point_series_flush(struct sn_point_series_set *set, uint64_t wanted_ns,
+                                          bool is_provisional, sonde_point_fn *take, void *user);
 
 /* What was held goes out with the next flush. */
 void sn_point_series_release(struct sn_point_series_set *set);

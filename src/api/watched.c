@@ -430,7 +430,8 @@ uint64_t sn_watched_tend(struct sn_watched *watched, uint64_t now_ns)
         let_go(watched);
         return UINT64_MAX;
     }
-    watched->is_complete |= watched->has_meters_asked && is_answer_complete(watched, now_ns);
+    watched->is_complete |= watched->told != SN_POINTS_KEPT && watched->has_meters_asked &&
+                            is_answer_complete(watched, now_ns);
     advance(watched, now_ns);
     mind_silence(watched, now_ns);
     return next_tend(watched, now_ns);
@@ -588,6 +589,16 @@ static int shown_phase(const struct sn_watched *watched)
     return is_waiting ? SONDE_CONSUMER_OPENING : watched->phase;
 }
 
+/* Between its values: as they say it; as long as some have not come, as long as that may take. */
+static uint64_t shown_interval_ns(const struct sn_watched *watched)
+{
+    if (watched->is_complete || watched->stage != SN_WATCHED_LASTING)
+        return watched->interval_ns;
+    uint64_t asked_ns =
+        sn_hub_longest_interval_ns(watched->common->hub, watched->sight.process.pid);
+    return asked_ns > watched->interval_ns ? asked_ns : watched->interval_ns;
+}
+
 void sn_watched_show(struct sn_watched *watched, struct sonde_watched *ret_watched)
 {
     struct sonde_consumer_state state = {0};
@@ -597,7 +608,7 @@ void sn_watched_show(struct sn_watched *watched, struct sonde_watched *ret_watch
     *ret_watched = (struct sonde_watched){
         .process = &watched->sight.process,
         .phase = shown_phase(watched),
-        .interval_ns = watched->interval_ns,
+        .interval_ns = shown_interval_ns(watched),
         .lost_count = watched->lost_before + state.lost_count,
         .dropped_count = sn_point_series_refused_count(&watched->series),
         .note = sn_buf_string(&watched->note),

@@ -74,7 +74,8 @@ struct sn_watched {
     uint64_t ended_ns;               /* the process ended; 0: it runs */
 
     uint64_t interval_ns;     /* the true one */
-    unsigned collected_count; /* collections that have ended since the session began */
+    enum sn_points_told told; /* the most that came of the runtime's values so far */
+    unsigned collected_count; /* collections since the session began whose values were handed out */
     bool is_complete;         /* all that was asked for has told its first values */
     bool is_enumerated;       /* which meters there are is known */
     uint64_t collection;      /* of meters: a number for each */

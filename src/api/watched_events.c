@@ -27,11 +27,15 @@
  * longer, its start does as well. */
 #define SETTLE_NS (3500ull * SN_NS_PER_MS)
 
-static void flush(struct sn_watched *watched)
+static enum sn_points_told flush(struct sn_watched *watched)
 {
     const struct sn_watching *common = watched->common;
-    sn_point_series_flush(&watched->series, common->interval_ns, watched->stage == SN_WATCHED_FIRST,
-                          common->take, common->user);
+    bool is_first = watched->stage == SN_WATCHED_FIRST;
+    enum sn_points_told told = sn_point_series_flush(&watched->series, common->interval_ns,
+                                                     is_first, common->take, common->user);
+    if (told > watched->told)
+        watched->told = told;
+    return told;
 }
 
 static void answered(struct sn_watched *watched, uint64_t interval_ns)
@@ -135,7 +139,7 @@ static int take_counter(struct sn_watched *watched, const struct sonde_event *ev
     if (reading.is_held)
         return SONDE_OK;
     answered(watched, record.interval_ns);
-    flush(watched);
+    (void)flush(watched);
     return SONDE_OK;
 }
 
@@ -284,7 +288,7 @@ static int take_value(struct sn_watched *watched, const struct sonde_event *even
 
 static void begin_collection(struct sn_watched *watched, const struct sn_metric_record *record)
 {
-    flush(watched); /* the end of the one before may have been lost */
+    (void)flush(watched); /* the end of the one before may have been lost */
     watched->collection++;
     watched->collection_ns =
         record->end_ns > record->start_ns ? record->end_ns - record->start_ns : 0;
@@ -292,8 +296,9 @@ static void begin_collection(struct sn_watched *watched, const struct sn_metric_
 
 static void end_collection(struct sn_watched *watched)
 {
-    flush(watched);
-    watched->collected_count++;
+    /* Another client may ask for shorter intervals than we do: several make one of ours. */
+    if (flush(watched) != SN_POINTS_KEPT)
+        watched->collected_count++;
     if (watched->collection_ns)
         answered(watched, watched->collection_ns);
 }
@@ -324,7 +329,7 @@ static int take_metric(struct sn_watched *watched, const struct sonde_event *eve
     case SN_METRIC_ENUMERATED:
         watched->is_enumerated = true;
         sn_point_series_release(&watched->series);
-        flush(watched);
+        (void)flush(watched);
         break;
     case SN_METRIC_SERIES_LIMIT: watched->is_series_limited = true; break;
     case SN_METRIC_HISTOGRAM_LIMIT: watched->is_histogram_limited = true; break;

@@ -57,6 +57,6 @@ void sn_watched_poll(struct sn_watched *watched, uint64_t now_ns)
         take(watched, &table[i], &now, utc_ns);
     *watched->before = now;
     watched->has_before = true;
-    sn_point_series_flush(&watched->vital_series, 0, watched->stage == SN_WATCHED_FIRST,
-                          watched->common->take, watched->common->user);
+    (void)sn_point_series_flush(&watched->vital_series, 0, watched->stage == SN_WATCHED_FIRST,
+                                watched->common->take, watched->common->user);
 }

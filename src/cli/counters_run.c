@@ -21,14 +21,18 @@
 #include "cli/signals.h"
 #include "cli/terminal.h"
 
-/* The meters of a process that has just started are asked for 5 s after its start, or 3.5 s after its
- * first value. */
+/* The meters of a process that has just started are asked for 5 s after its start, or 3.5 s after
+ * its first value. */
 #define OPENING_MOST_NS (15ull * SN_NS_PER_SECOND)
-#define SILENT_NS       (3ull * SN_NS_PER_SECOND) /* beyond two intervals */
-#define TEXT_LIMIT      4096u
-#define LOOK_NS         (200ull * SN_NS_PER_MS) /* how often the child's end is looked for */
-#define ONCE_NS         (20ull * SN_NS_PER_MS)  /* and whether all have told their values once */
-#define FIRST_NS        (150ull * SN_NS_PER_MS) /* values that come together are shown together */
+
+/* Beyond two intervals: counters have one, meters the next. Another tool's may be hours. */
+#define SILENT_NS        (3ull * SN_NS_PER_SECOND)
+#define INTERVAL_MOST_NS (60ull * SN_NS_PER_SECOND)
+
+#define TEXT_LIMIT 4096u
+#define LOOK_NS    (200ull * SN_NS_PER_MS) /* how often the child's end is looked for */
+#define ONCE_NS    (20ull * SN_NS_PER_MS)  /* and whether all have told their values once */
+#define FIRST_NS   (150ull * SN_NS_PER_MS) /* values that come together are shown together */
 
 uint64_t sn_counters_interval_ns(const struct sn_counters_run *run)
 {
@@ -76,30 +80,34 @@ static bool is_deserted(const struct sn_counters_run *run)
     return !run->options.all && !run->options.name_count && has_nobody(run);
 }
 
-/* It will not tell what is waited for. */
-static bool is_hopeless(const struct sn_counters_run *run, const struct sonde_watched *watched,
-                        uint64_t passed_ns)
+/* Another Sonde or tool may have set a longer interval than ours: its values are waited for. */
+static uint64_t interval_to_wait_ns(const struct sn_counters_run *run, uint64_t theirs_ns)
 {
-    return watched->phase == SONDE_CONSUMER_ENDED ||
-           (*watched->note && passed_ns > 2 * sn_counters_interval_ns(run));
+    uint64_t ours_ns = sn_counters_interval_ns(run);
+    if (theirs_ns > INTERVAL_MOST_NS)
+        theirs_ns = INTERVAL_MOST_NS;
+    return theirs_ns > ours_ns ? theirs_ns : ours_ns;
 }
 
 /* Every runtime has been asked for a while, and some have nothing of it. */
 static bool is_silent(struct sn_counters_run *run)
 {
     uint64_t now = sn_clock_monotonic_ns();
+    uint64_t longest_ns = 0;
     size_t count = run->source->ops->process_count(run->source);
     bool are_live = count > 0;
     for (size_t i = 0; i < count; i++) {
         struct sonde_watched watched;
         run->source->ops->process(run->source, i, &watched);
         are_live = are_live && watched.phase != SONDE_CONSUMER_OPENING;
+        longest_ns = watched.interval_ns > longest_ns ? watched.interval_ns : longest_ns;
     }
     if (!are_live)
         run->live_ns = 0; /* another has come */
     else if (!run->live_ns)
         run->live_ns = now;
-    return run->live_ns && now > run->live_ns + 2 * sn_counters_interval_ns(run) + SILENT_NS;
+    return run->live_ns &&
+           now > run->live_ns + 2 * interval_to_wait_ns(run, longest_ns) + SILENT_NS;
 }
 
 /* The first values of everybody are there, or cannot be expected any more. */
@@ -117,7 +125,7 @@ static bool is_enough(struct sn_counters_run *run)
     for (size_t i = 0; i < run->source->ops->process_count(run->source); i++) {
         struct sonde_watched watched;
         run->source->ops->process(run->source, i, &watched);
-        if (!watched.is_complete && !is_hopeless(run, &watched, passed))
+        if (!watched.is_complete && watched.phase != SONDE_CONSUMER_ENDED)
             return false;
         has_some = has_some || watched.is_complete;
     }

@@ -57,7 +57,8 @@ static struct got add(struct sn_point_series_set *set, const struct sn_reading *
 {
     struct got got = {0};
     assert_int_equal(sn_point_series_add(set, reading), SONDE_OK);
-    sn_point_series_flush(set, wanted_ns, false, take, &got);
+    enum sn_points_told told = sn_point_series_flush(set, wanted_ns, false, take, &got);
+    assert_int_equal(told, got.count ? SN_POINTS_GIVEN : SN_POINTS_KEPT);
     return got;
 }
 
@@ -238,7 +239,7 @@ static void what_is_held_waits_for_its_release(void **state)
     assert_int_equal(add(&set, &held, S).count, 0);
     sn_point_series_release(&set);
     got = (struct got){0};
-    sn_point_series_flush(&set, S, false, take, &got);
+    (void)sn_point_series_flush(&set, S, false, take, &got);
     assert_int_equal(got.count, 1);
     assert_true(got.last.value == 10);
     sn_point_series_set_done(&set);
@@ -272,7 +273,7 @@ static void parts_of_one_collection_are_one_point(void **state)
     reading.value = 3;
     reading.total = 30;
     assert_int_equal(sn_point_series_add(&set, &reading), SONDE_OK);
-    sn_point_series_flush(&set, S, false, take, &got);
+    (void)sn_point_series_flush(&set, S, false, take, &got);
     assert_int_equal(got.count, 1);
     assert_true(got.last.value == 5 && got.last.total == 50);
     assert_int_equal(got.last.interval_ns, S);
@@ -295,13 +296,13 @@ static void the_first_values_do_not_wait_but_rates_need_some_time(void **state)
     struct sn_reading rate = reading_of(SONDE_POINT_RATE, "r", 5, MS);
     (void)sn_point_series_add(&set, &gauge);
     (void)sn_point_series_add(&set, &rate);
-    sn_point_series_flush(&set, S, true, take, &got);
+    (void)sn_point_series_flush(&set, S, true, take, &got);
     assert_int_equal(got.count, 1);
     assert_string_equal(got.last.name, "g");
     assert_true(got.last.is_provisional);
     rate = reading_of(SONDE_POINT_RATE, "r", 7, 99 * MS);
     (void)sn_point_series_add(&set, &rate);
-    sn_point_series_flush(&set, S, true, take, &got);
+    (void)sn_point_series_flush(&set, S, true, take, &got);
     assert_int_equal(got.count, 2);
     assert_true(got.last.value == 12 && fabs(got.last.rate - 120) < 1e-9);
     sn_point_series_set_done(&set);
@@ -366,7 +367,7 @@ static void series_of_a_provider_are_forgotten(void **state)
     assert_int_equal(set.count, 1);
     sn_point_series_forget(&set, SONDE_POINT_METER, "p");
     assert_int_equal(set.count, 0);
-    sn_point_series_flush(&set, S, false, take, &got); /* it had something to say */
+    (void)sn_point_series_flush(&set, S, false, take, &got); /* it had something to say */
     assert_int_equal(got.count, 0);
     sn_point_series_set_done(&set);
 }
