@@ -8,6 +8,7 @@ import { RangeBar, ZoomChart } from "./charts";
 import { CounterList } from "./counter_list";
 import { counterText, describe, format, formatTick, isAlike, keysOf, textOf } from "./counter_text";
 import type { Frame, Track } from "./frames";
+import { CountersNote } from "./notes";
 import type { TabProps } from "./tab";
 import { useLiveFrame, useView, type Window } from "./use_frame";
 
@@ -136,6 +137,7 @@ export function CountersTab({ pid, hasEnded, route, view, window, live }: TabPro
                 {mayRead && <OtherChoice pid={pid} value={withPid} />}
                 <RangeBar window={window} hasEnded={hasEnded} />
             </div>
+            <CountersNote live={live} />
             {error && <Notice mood="warn">{error}</Notice>}
             {!frame && !error && <Loading what="Reading the history…" />}
             {frame && frame.tracks.size === 0 && (view.isLive

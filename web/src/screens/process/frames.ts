@@ -49,6 +49,7 @@ export interface Frame {
     step: number; // seconds that are put together in a point
     spacing: number; // seconds between points
     hasEnded: boolean;
+    note: string; // what the controller says of the counters
 }
 
 export const LIVE_SECONDS = 300;
@@ -58,7 +59,7 @@ const SLACK = 60;
 const LEVELS = new Set(["dotnet.thread_pool.thread.count", "dotnet.thread_pool.queue.length"]);
 
 export function emptyFrame(): Frame {
-    return { times: [], gaps: new Set(), tracks: new Map(), version: 0, step: 1, spacing: 1, hasEnded: false };
+    return { times: [], gaps: new Set(), tracks: new Map(), version: 0, step: 1, spacing: 1, hasEnded: false, note: "" };
 }
 
 export function isLevel(counter: Counter): boolean {
@@ -166,6 +167,8 @@ function push(frame: Frame, time: number): void {
 /* One message of the stream is one column. True: some are missing before it. */
 export function take(frame: Frame, message: ProcessCounters): boolean {
     frame.hasEnded = message.hasEnded;
+    if (!message.hasEnded)
+        frame.note = message.note;
     frame.spacing = Math.max(1, message.intervalSeconds);
     const time = message.counters.reduce((latest, one) => Math.max(latest, Math.floor(Date.parse(one.time) / 1000)), 0);
     const last = frame.times[frame.times.length - 1] ?? 0;

@@ -6,6 +6,7 @@ import { Plans, RangeBar } from "./charts";
 import { LiveCost } from "./cost";
 import { Facts } from "./facts";
 import { quantileOf, valueOf, type Frame, type Track } from "./frames";
+import { CountersNote } from "./notes";
 import { ReportState, Since, useReport, type Report, type RequestReport, type RouteReport } from "./report";
 import type { TabProps } from "./tab";
 
@@ -101,6 +102,7 @@ export function RequestsTab({ pid, hasEnded, view, window, live }: TabProps) {
     return (
         <>
             <RangeBar window={window} hasEnded={hasEnded} />
+            <CountersNote live={live} />
             <Plans ids={CHARTS} view={view} window={window} />
             <LiveCost recording={reading.live} frame={live} />
             <ReportState reading={reading} what="The table of routes" hasEnded={hasEnded} />

@@ -1,0 +1,18 @@
+/* What one must know of the numbers of a process: what the controller says of its counters. */
+import { clean } from "../../format";
+import type { Frame } from "./frames";
+
+/* Limits of the controller: what is beyond them is counted nowhere. */
+const PART = /the rest is/;
+
+function textOf(note: string): string {
+    const said = `About the counters of this process: ${clean(note.replace(/\.$/, ""))}.`;
+    return PART.test(note) ? `${said} Numbers that are put together from counters, such as those of requests, are of a part only.` : said;
+}
+
+/* Not read out: it may change with each second. */
+export function CountersNote({ live }: { live: Frame | null }) {
+    if (!live?.note)
+        return null;
+    return <div class="notice warn" data-testid="counters-note"><div>{textOf(live.note)}</div></div>;
+}
