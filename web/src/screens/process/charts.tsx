@@ -5,8 +5,9 @@ import { setParams } from "../../route";
 import { info, useCell } from "../../store";
 import { Chart } from "../../ui/chart";
 import { Choice, Loading, Notice } from "../../ui/parts";
-import type { Frame, Value } from "./frames";
+import { isCut, type Frame, type Value } from "./frames";
 import { plan, plot, type Plotted } from "./meanings";
+import { HistoryNote } from "./notes";
 import { RANGES, type View, type Window } from "./use_frame";
 
 const SYNC = "process";
@@ -68,12 +69,15 @@ export function Plans({ ids, view, window, empty }: { ids: string[]; view: View;
     const { frame, error } = view;
     if (!frame)
         return error ? <Notice mood="warn">{error}</Notice> : <Loading what="Reading the history…" />;
-    if (frame.times.length === 0)
+    if (frame.times.length === 0 && !isCut(frame))
         return view.isLive ? <Loading what="Waiting for the first counters…" /> : <Notice>Nothing was kept of this process in that time.</Notice>;
     const plotted = ids.map((id) => plot(frame, plan(id))).filter((one) => one !== null);
-    if (plotted.length === 0)
-        return <>{empty ?? null}</>;
-    return <div class="grid plans">{plotted.map((one) => <PlanCard key={one.plan.id} plotted={one} frame={frame} window={window} />)}</div>;
+    return (
+        <>
+            <HistoryNote frame={frame} />
+            {plotted.length > 0 ? <div class="grid plans">{plotted.map((one) => <PlanCard key={one.plan.id} plotted={one} frame={frame} window={window} />)}</div> : !isCut(frame) && empty}
+        </>
+    );
 }
 
 /* Live, or how far back; where one zoomed to. */

@@ -7,8 +7,8 @@ import { Card, Empty, Field, Loading, Notice } from "../../ui/parts";
 import { RangeBar, ZoomChart } from "./charts";
 import { CounterList } from "./counter_list";
 import { counterText, describe, format, formatTick, isAlike, keysOf, textOf } from "./counter_text";
-import type { Frame, Track } from "./frames";
-import { CountersNote } from "./notes";
+import { isCut, type Frame, type Track } from "./frames";
+import { CountersNote, HistoryNote } from "./notes";
 import type { TabProps } from "./tab";
 import { useLiveFrame, useView, type Window } from "./use_frame";
 
@@ -140,7 +140,8 @@ export function CountersTab({ pid, hasEnded, route, view, window, live }: TabPro
             <CountersNote live={live} />
             {error && <Notice mood="warn">{error}</Notice>}
             {!frame && !error && <Loading what="Reading the history…" />}
-            {frame && frame.tracks.size === 0 && (view.isLive
+            <HistoryNote frame={frame} />
+            {frame && frame.tracks.size === 0 && !isCut(frame) && (view.isLive
                 ? <Loading what="Waiting for the first counters…" />
                 : <Empty title="Nothing was kept" action={<a class="button" href={link(["process", pid, "counters"])}>Live</a>}>The history has nothing of this process in that time.</Empty>)}
             {frame && frame.tracks.size > 0 && (

@@ -50,6 +50,7 @@ export interface Frame {
     spacing: number; // seconds between points
     hasEnded: boolean;
     note: string; // what the controller says of the counters
+    cutUntil: number; // up to here the history is not whole; 0: it is
 }
 
 export const LIVE_SECONDS = 300;
@@ -59,7 +60,7 @@ const SLACK = 60;
 const LEVELS = new Set(["dotnet.thread_pool.thread.count", "dotnet.thread_pool.queue.length"]);
 
 export function emptyFrame(): Frame {
-    return { times: [], gaps: new Set(), tracks: new Map(), version: 0, step: 1, spacing: 1, hasEnded: false, note: "" };
+    return { times: [], gaps: new Set(), tracks: new Map(), version: 0, step: 1, spacing: 1, hasEnded: false, note: "", cutUntil: 0 };
 }
 
 export function isLevel(counter: Counter): boolean {
@@ -304,10 +305,15 @@ function watchedSeconds(series: HistorySeries[], index: Map<number, number>, ste
     return seconds;
 }
 
-/* `known`: a live frame, which has the names for people. */
-export function historyFrame(all: HistorySeries[], step: number, known: Frame | null): Frame {
+/* Whether counters or times are missing in it that the history has. */
+export function isCut({ times, cutUntil }: Frame): boolean {
+    return cutUntil > (times[0] ?? 0);
+}
+
+/* `known`: a live frame, which has the names for people. `isTruncated`: the store did not tell everything. */
+export function historyFrame(all: HistorySeries[], step: number, known: Frame | null, isTruncated = false): Frame {
     const series = latestProcess(all);
-    const frame: Frame = { ...emptyFrame(), step: Math.max(1, step) };
+    const frame: Frame = { ...emptyFrame(), step: Math.max(1, step), cutUntil: isTruncated ? Infinity : 0 };
     setTimes(frame, timesOf(series));
     const index = new Map(frame.times.map((time, i) => [time, i]));
     const watched = watchedSeconds(series, index, step);
@@ -322,7 +328,7 @@ export function historyFrame(all: HistorySeries[], step: number, known: Frame | 
 }
 
 /* Puts what the store has into a live frame: what was before the first message, and where nothing came meanwhile. */
-export function refill(frame: Frame, all: HistorySeries[]): void {
+export function refill(frame: Frame, all: HistorySeries[], isTruncated = false): void {
     const past = historyFrame(all, 0, frame);
     const known = (one: Frame) => one.times.filter((time) => !one.gaps.has(time));
     const times = [...new Set([...known(frame), ...known(past)])].sort((a, b) => a - b);
@@ -331,6 +337,7 @@ export function refill(frame: Frame, all: HistorySeries[]): void {
     const spacing = frame.spacing;
     setTimes(frame, times.filter((time) => time >= first));
     frame.spacing = spacing;
+    frame.cutUntil = isTruncated ? times[times.length - 1] ?? 0 : frame.cutUntil; // what is live from then on is whole
     const merge = (own: Value[] | undefined, other: Value[] | undefined): Value[] =>
         frame.times.map((time) => own?.[live.get(time) ?? -1] ?? other?.[kept.get(time) ?? -1] ?? null);
     for (const key of new Set([...frame.tracks.keys(), ...past.tracks.keys()])) {

@@ -1,6 +1,7 @@
-/* What one must know of the numbers of a process: what the controller says of its counters. */
+/* What one must know of the numbers of a process: what the controller says of its counters, and whether the history is all there. */
 import { clean } from "../../format";
-import type { Frame } from "./frames";
+import { Notice } from "../../ui/parts";
+import { isCut, type Frame } from "./frames";
 
 /* Limits of the controller: what is beyond them is counted nowhere. */
 const PART = /the rest is/;
@@ -15,4 +16,14 @@ export function CountersNote({ live }: { live: Frame | null }) {
     if (!live?.note)
         return null;
     return <div class="notice warn" data-testid="counters-note"><div>{textOf(live.note)}</div></div>;
+}
+
+export function HistoryNote({ frame }: { frame: Frame | null }) {
+    if (!frame || !isCut(frame))
+        return null;
+    return (
+        <Notice mood="warn">
+            The history is not shown whole: this time has more than one answer holds, or the controller was too busy to read all of it. Counters and times are missing; choose a shorter time.
+        </Notice>
+    );
 }

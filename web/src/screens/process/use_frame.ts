@@ -5,7 +5,7 @@ import type { Route } from "../../route";
 import { info, useCell } from "../../store";
 import { subscribe } from "../../stream";
 import { Pace } from "./pace";
-import { emptyFrame, historyFrame, LIVE_SECONDS, refill, slice, take, type Frame } from "./frames";
+import { emptyFrame, historyFrame, isCut, LIVE_SECONDS, refill, slice, take, type Frame } from "./frames";
 
 /* Seconds back from now; the first one is live. */
 export const RANGES: [id: string, label: string, seconds: number][] = [
@@ -38,11 +38,16 @@ export function forgetFrame(pid: number): void {
     frames.delete(pid);
 }
 
-async function askHistory(pid: number, from: string, to: string, step: number, signal: AbortSignal): Promise<HistorySeries[]> {
+interface History {
+    series: HistorySeries[];
+    isTruncated: boolean;
+}
+
+async function askHistory(pid: number, from: string, to: string, step: number, signal: AbortSignal): Promise<History> {
     const query = new URLSearchParams({ pid: String(pid), from, step: String(step), limit: String(ASK_MOST) });
     if (to)
         query.set("to", to);
-    return (await get<{ series: HistorySeries[] }>(`history/counters?${query}`, signal)).series;
+    return get<History>(`history/counters?${query}`, signal);
 }
 
 /* Messages of one process, put into its live frame; drawn again at each. */
@@ -57,9 +62,9 @@ export function useLiveFrame(pid: number | null): Frame | null {
         const pace = new Pace(() => redraw((count) => count + 1));
         const fill = () => {
             askHistory(pid, `-${LIVE_SECONDS}s`, "", 0, ask.signal)
-                .then((series) => {
+                .then(({ series, isTruncated }) => {
                     if (!ask.signal.aborted)
-                        refill(frame, series);
+                        refill(frame, series, isTruncated);
                     pace.ask();
                 })
                 .catch(() => undefined); // then the chart begins now, or has a gap
@@ -125,14 +130,18 @@ function isWithin(frame: Frame | null, { from }: Window): boolean {
 }
 
 /* A process that lived for minutes in a day that is asked for: its minutes, by finer steps. */
-async function askWindow(pid: number, span: Span, live: Frame | null, signal: AbortSignal): Promise<Frame> {
-    const frame = historyFrame(await askHistory(pid, span.from, span.to, span.step, signal), span.step, live);
+export async function askWindow(pid: number, span: Span, live: Frame | null, signal: AbortSignal): Promise<Frame> {
+    const read = async (from: string, to: string, step: number): Promise<Frame> => {
+        const { series, isTruncated } = await askHistory(pid, from, to, step, signal);
+        return historyFrame(series, step, live, isTruncated);
+    };
+    const frame = await read(span.from, span.to, span.step);
     const first = frame.times[0];
-    if (first === undefined || span.step <= 1 || frame.times.length > POINTS / 6)
+    if (first === undefined || isCut(frame) || span.step <= 1 || frame.times.length > POINTS / 6)
         return frame;
     const last = frame.times[frame.times.length - 1]! + span.step;
     const step = Math.ceil((last - first) / POINTS);
-    return historyFrame(await askHistory(pid, iso(first), iso(last), step <= 2 ? 0 : step, signal), step, live);
+    return read(iso(first), iso(last), step <= 2 ? 0 : step);
 }
 
 /* The store's answer for a window, asked again as time goes by. */
