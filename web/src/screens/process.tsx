@@ -76,7 +76,7 @@ function Known({ pid, route, presence }: { pid: number; route: Route; presence: 
     useEffect(() => document.querySelector(".tabs [aria-current]")?.scrollIntoView({ block: "nearest", inline: "center" }), [at?.id]);
     return (
         <>
-            <Header process={process} live={live} hasEnded={hasEnded} />
+            <Header process={process} live={live} hasEnded={hasEnded} wasHere={presence.wasHere} />
             {hasEnded && <Ended pid={pid} process={process} lastSeen={presence.lastSeen} />}
             {!hasEnded && !process.isReachable && <Notice mood="warn">Its runtime cannot be asked: {clean(process.reason)}.{process.fix && <> To change that: {clean(process.fix)}.</>} Its threads can be read nevertheless.</Notice>}
             <Tabs tabs={tabs} at={at?.id ?? ""} label="About this process" />

@@ -18,18 +18,23 @@ function Stat({ id, label, value, text }: { id: string; label: string; value: nu
     );
 }
 
+/* The history knows of a process what it saw of it: it may have run for longer. */
+export function upLabel(hasEnded: boolean, wasHere: boolean): string {
+    return !hasEnded ? "Up" : wasHere ? "Ran for" : "Watched for";
+}
+
 /* Counted here: the list of processes comes when it changes. */
-function Up({ process, hasEnded }: { process: Process; hasEnded: boolean }) {
+function Up({ process, hasEnded, wasHere }: { process: Process; hasEnded: boolean; wasHere: boolean }) {
     const [, redraw] = useState(0);
     useEffect(() => {
         const timer = hasEnded ? 0 : setInterval(() => redraw((count) => count + 1), 1000);
         return () => clearInterval(timer);
     }, [hasEnded]);
     const up = hasEnded ? process.upSeconds : upNow(process);
-    return <Stat id="up" label={hasEnded ? "Ran for" : "Up"} value={up} text={span(up)} />;
+    return <Stat id="up" label={upLabel(hasEnded, wasHere)} value={up} text={span(up)} />;
 }
 
-export function Header({ process, live, hasEnded }: { process: Process; live: Frame | null; hasEnded: boolean }) {
+export function Header({ process, live, hasEnded, wasHere }: { process: Process; live: Frame | null; hasEnded: boolean; wasHere: boolean }) {
     const scope = useCell(session)?.scope ?? "none";
     const mayRecord = reaches(scope, "control") && !hasEnded && process.isReachable;
     const cpu = nowOf(live, "cpu");
@@ -41,7 +46,7 @@ export function Header({ process, live, hasEnded }: { process: Process; live: Fr
                 <div class="stats">
                     <Stat id="now-cpu" label="CPU" value={cpu} text={cpu === null ? "–" : percent(cpu)} />
                     <Stat id="now-memory" label="Memory" value={memory} text={memory === null ? "–" : bytes(memory)} />
-                    {process.upSeconds > 0 && <Up process={process} hasEnded={hasEnded} />}
+                    {process.upSeconds > 0 && <Up process={process} hasEnded={hasEnded} wasHere={wasHere} />}
                 </div>
                 {!hasEnded && reaches(scope, "read") && (
                     <div class="row">

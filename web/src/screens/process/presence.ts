@@ -1,7 +1,7 @@
 /* Whether a process is there, what is known of it, and what was when it is no longer. */
 import { useEffect, useRef, useState } from "preact/hooks";
 import { get, reaches, type HistorySeries, type Process, type ProcessCounters } from "../../api";
-import { session, useCell, useProcesses, useTopic } from "../../store";
+import { session, upNow, useCell, useProcesses, useTopic } from "../../store";
 import { forgetFrame } from "./use_frame";
 
 export type Presence =
@@ -44,12 +44,21 @@ function identified(one: Process): Process {
     return isSame ? { ...before, upSeconds: one.upSeconds, isReachable: false, reason: one.reason, fix: one.fix } : one;
 }
 
-function remember(process: Process): void {
+export function remember(process: Process): void {
     const before = known.get(process.pid);
     if (before && before.process.uid !== process.uid)
         forgetFrame(process.pid); // another one with the same pid
     known.set(process.pid, { process, at: Date.now() / 1000 });
 }
+
+/* It ran until now: the list of processes, by which it was last known, is as old as the last change in it. */
+export function rememberEnd(pid: number): void {
+    const process = known.get(pid)?.process;
+    if (process)
+        remember({ ...process, upSeconds: process.upSeconds > 0 ? upNow(process) : 0 });
+}
+
+export const rememberedOf = (pid: number) => known.get(pid);
 
 function fromHistory(seen: Seen): Process {
     const { pid, name, runtime, user, container, commandLine } = seen;
@@ -149,8 +158,12 @@ export function usePresence(pid: number): Presence {
     const { one: seen, isAbsent } = useOne(pid, mayRead);
     const one = seen && identified(seen);
     const [absent, setAbsent] = useState<Presence | null>(null);
+    const wasHere = useRef(false);
     if (one)
         remember(one);
+    else if (wasHere.current)
+        rememberEnd(pid);
+    wasHere.current = one !== null;
     const before = useRef(known.get(pid));
     before.current = known.get(pid) ?? before.current;
     useEffect(() => {
