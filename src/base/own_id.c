@@ -11,16 +11,16 @@
 
 uint64_t sn_own_id(uint32_t pid, uint32_t tid)
 {
+    static const char *const lines[] = {"NSpid:", NULL};
     char path[64];
-    char status[4096];
+    char text[512];
     uint64_t id = tid ? tid : pid;
     (void)snprintf(path, sizeof(path), "/proc/%" PRIu32 "/task/%" PRIu64 "/status", pid, id);
-    if (sn_file_peek_at(AT_FDCWD, path, status, sizeof(status)) <= 0)
+    long size = sn_file_peek_lines_at(AT_FDCWD, path, lines, text, sizeof(text));
+    if (size < 0)
         return 0;
-    char *at = strstr(status, "\nNSpid:");
-    if (at)
-        at += strlen("\nNSpid:");
-    while (at && (*at == '\t' || *at == ' '))
+    char *at = text + (size ? strlen(lines[0]) : 0); /* one for each namespace, ours first */
+    while (*at == '\t' || *at == ' ')
         id = strtoull(at, &at, 10);
     return id;
 }

@@ -14,6 +14,7 @@
 #include "base/err.h"
 #include "base/file.h"
 #include "base/own.h"
+#include "base/own_id.h"
 #include "base/table.h"
 
 /* Threads followed at once; those beyond are not seen. Descriptors kept open stay below the usual
@@ -76,21 +77,11 @@ void sn_cpu_times_free(struct sn_cpu_times *times)
     free(times);
 }
 
-/* The last number of the NSpid line: the id in the innermost namespace. */
-static uint32_t read_ns_tid(int tasks, uint32_t tid)
+/* A thread that has just ended has no other number any more. */
+static uint32_t ns_tid(const struct sn_cpu_times *times, uint32_t tid)
 {
-    char path[32];
-    char text[4096];
-    (void)snprintf(path, sizeof(path), "%" PRIu32 "/status", tid);
-    if (sn_file_peek_at(tasks, path, text, sizeof(text)) <= 0)
-        return tid;
-    char *line = strstr(text, "\nNSpid:");
-    char *end = line ? strchr(line + 1, '\n') : NULL;
-    if (!end)
-        return tid;
-    *end = '\0';
-    char *last = strrchr(line, '\t');
-    return last ? (uint32_t)strtoul(last + 1, NULL, 10) : tid;
+    uint64_t id = sn_own_id(times->pid, tid);
+    return id ? (uint32_t)id : tid;
 }
 
 static const char *read_name(int tasks, uint32_t tid, char to[32])
@@ -129,8 +120,7 @@ static struct thread *add_thread(struct sn_cpu_times *times, uint32_t tid, uint6
         return NULL;
     times->threads = threads;
     struct thread *thread = &times->threads[times->thread_count++];
-    *thread =
-        (struct thread){.tid = tid, .fd = -1, .ns_tid = read_ns_tid(dirfd(times->tasks), tid)};
+    *thread = (struct thread){.tid = tid, .fd = -1, .ns_tid = ns_tid(times, tid)};
     if (times->open_count < KEPT_OPEN_LIMIT) {
         char path[32];
         (void)snprintf(path, sizeof(path), "%" PRIu32 "/schedstat", tid);

@@ -32,11 +32,11 @@ bool sn_rights_perf(enum sn_perf_scope scope)
 
 bool sn_rights_has_capability(unsigned capability)
 {
-    char text[4096];
-    if (sn_file_peek_at(AT_FDCWD, "/proc/self/status", text, sizeof(text)) <= 0)
+    static const char *const lines[] = {"CapEff:", NULL};
+    char text[64];
+    if (sn_file_peek_lines_at(AT_FDCWD, "/proc/self/status", lines, text, sizeof(text)) <= 0)
         return false;
-    const char *line = strstr(text, "\nCapEff:");
-    return line && (strtoull(line + 8, NULL, 16) >> capability & 1u);
+    return strtoull(text + strlen(lines[0]), NULL, 16) >> capability & 1u;
 }
 
 bool sn_rights_can_read_memory(uint32_t pid)
