@@ -101,6 +101,15 @@ export function upNow(process: Process): number {
     return Date.now() / 1000 - startOf(process);
 }
 
+/* Draws again each second, while that is needed. */
+export function useSeconds(isNeeded = true): void {
+    const [, redraw] = useState({});
+    useEffect(() => {
+        const timer = isNeeded ? setInterval(() => redraw({}), 1000) : 0;
+        return () => clearInterval(timer);
+    }, [isNeeded]);
+}
+
 /* The list comes when it changes; how long a process runs goes on meanwhile. */
 export function useProcesses(): Process[] | null {
     const message = useTopic<{ processes: Process[] }>(useMayRead() ? "processes" : null);

@@ -4,7 +4,7 @@ import { reaches, type Process } from "../api";
 import type { ScreenProps } from "../app";
 import { clean, span } from "../format";
 import { link, setParams } from "../route";
-import { session, useCell, useCounters, useProcesses, useRefusal, type LiveCounters } from "../store";
+import { session, upNow, useCell, useCounters, useProcesses, useRefusal, useSeconds, type LiveCounters } from "../store";
 import { Icon } from "../ui/icons";
 import { Badge, Choice, Empty, Loading } from "../ui/parts";
 import { Spark } from "../ui/spark";
@@ -69,15 +69,27 @@ function Command({ line }: { line: string }) {
     return <p class="command mono cut" title={clean(line)}>{clean(shortCommand(line))}</p>;
 }
 
-function Facts({ process }: { process: Process }) {
+/* The list of processes comes when it changes: what it says of a process may be hours old. */
+function Up({ process }: { process: Process }) {
+    useSeconds();
+    return <span>up {span(upNow(process))}</span>;
+}
+
+function threadsOf(process: Process, live: LiveCounters | undefined): number {
+    const counter = live?.latest.counters.find(({ provider, name }) => provider === "process" && name === "process.thread.count");
+    return counter?.value ?? process.threadCount;
+}
+
+export function Facts({ process, live }: { process: Process; live?: LiveCounters | undefined }) {
+    const threads = threadsOf(process, live);
     return (
         <div class="facts">
             <span>pid {process.pid}</span>
             {process.runtime && <span>.NET {process.runtime}</span>}
             {process.container && <span title={clean(process.container)}>in {clean(process.container.slice(0, 24))}</span>}
             <span>{clean(process.user)}</span>
-            <span>up {span(process.upSeconds)}</span>
-            <span>{process.threadCount} threads</span>
+            <Up process={process} />
+            <span>{threads} {threads === 1 ? "thread" : "threads"}</span>
         </div>
     );
 }
@@ -88,7 +100,7 @@ function Watched({ process, live }: { process: Process; live: LiveCounters | und
         <li class="card process">
             <div class="who">
                 <h2 class="cut"><a href={link(["process", process.pid])}>{clean(process.name)}</a></h2>
-                <Facts process={process} />
+                <Facts process={process} live={live} />
                 <Command line={process.commandLine} />
                 <div class="row">
                     {mayRecord && <a class="button" href={link(["process", process.pid, "flame"])}>Flame graph</a>}

@@ -1,9 +1,8 @@
 /* The head of a process: what it is, how it is now, what one can do with it. */
-import { useEffect, useState } from "preact/hooks";
 import { reaches, type Process } from "../../api";
 import { bytes, percent, span } from "../../format";
 import { link } from "../../route";
-import { session, upNow, useCell } from "../../store";
+import { session, upNow, useCell, useSeconds } from "../../store";
 import { Icon } from "../../ui/icons";
 import { Badge, CopyButton } from "../../ui/parts";
 import type { Frame } from "./frames";
@@ -25,11 +24,7 @@ export function upLabel(hasEnded: boolean, wasHere: boolean): string {
 
 /* Counted here: the list of processes comes when it changes. */
 function Up({ process, hasEnded, wasHere }: { process: Process; hasEnded: boolean; wasHere: boolean }) {
-    const [, redraw] = useState(0);
-    useEffect(() => {
-        const timer = hasEnded ? 0 : setInterval(() => redraw((count) => count + 1), 1000);
-        return () => clearInterval(timer);
-    }, [hasEnded]);
+    useSeconds(!hasEnded);
     const up = hasEnded ? process.upSeconds : upNow(process);
     return <Stat id="up" label={upLabel(hasEnded, wasHere)} value={up} text={span(up)} />;
 }
