@@ -55,6 +55,16 @@ test("a rate is over the time that was watched, also of a route that was asked l
     assert.equal(lineOf(plot(frame, plan("requests")), "served").values[0], 11);
 });
 
+test("a rate is over the time that the process was watched, also where a route is new in the last second of a step", () => {
+    const cpu = (counts: number[]) => series("process.cpu.usage", "gauge", counts.map((count) => ({ value: 1, count })), { step: 2520 });
+    const served = (all: HistorySeries[]) => lineOf(plot(historyFrame(all, 2520, null), plan("requests")), "served").values;
+    const late = { ...took(42, 1), count: 1 };
+    assert.deepEqual(served([cpu([2520]), requests("/a", [late])]), [42 / 2520]);
+    assert.deepEqual(served([cpu([1260]), requests("/a", [late])]), [42 / 1260]); // nobody watched in half of it
+    assert.deepEqual(served([cpu([504]), requests("/a", [{ ...took(42, 1, 5), count: 1 }])]), [42 / 2520]); // each five seconds
+    assert.deepEqual(served([cpu([504, 100]), requests("/a", [{ ...took(0, 0, 2520), count: 504 }, { ...took(42, 1, 5), count: 1 }], { step: 2520 })]), [0, 42 / 500]);
+});
+
 test("a percentile over a step is the band of all intervals and routes, and the chart says so", () => {
     const frame = historyFrame([requests("/a", [took(9, 1), took(0, 0)]), requests("/b", [took(1, 4), took(1, 3)])], 60, null);
     const plotted = plot(frame, plan("latency"))!;

@@ -292,15 +292,26 @@ function putPast(track: Track, at: number, point: HistoryPoint, seconds: number)
     }
 }
 
-/* How many seconds of a step its histograms were watched: a route that is asked in the middle of it has not been there before, which
- * makes its rate over the whole step no higher. */
+/* How many seconds of each step the process was watched: a route that is asked for the first time in the middle of a step has not been
+ * there before, which makes its rate over the whole step no higher. The kernel's CPU time is told in each interval; how long those are
+ * follows from full steps, and from histograms, which say it. */
 function watchedSeconds(series: HistorySeries[], index: Map<number, number>, step: number): number[] {
     const seconds = new Array<number>(index.size).fill(0);
+    const always = series.find(({ provider, counter }) => provider === "process" && counter === "process.cpu.usage")?.points ?? [];
+    let told = 0;
+    let intervals = 0;
     for (const { points } of step > 1 ? series : []) {
         for (const point of points) {
             const at = index.get(secondOf(point.time))!;
             seconds[at] = Math.max(seconds[at]!, point.seconds ?? 0);
+            told += point.seconds ?? 0;
+            intervals += point.seconds ? point.count ?? 0 : 0;
         }
+    }
+    const interval = Math.min(step / Math.max(1, ...always.map(({ count = 0 }) => count)), intervals ? told / intervals : Infinity);
+    for (const { time, count = 0 } of step > 1 ? always : []) {
+        const at = index.get(secondOf(time))!;
+        seconds[at] = Math.max(seconds[at]!, Math.min(step, count * interval));
     }
     return seconds;
 }
