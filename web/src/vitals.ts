@@ -3,6 +3,7 @@
 import { get, type Counter, type HistoryPoint, type HistorySeries } from "./api";
 import { chartValue, type LiveCounters } from "./store";
 import { inUnit, percent } from "./format";
+import { BACK_SECONDS } from "./screens/process/points";
 
 interface Source {
     provider: string;
@@ -64,7 +65,10 @@ class Course implements Reading {
     values: number[] = [];
 
     append(time: number, value: number): void {
-        if (this.times.length && time <= this.times[this.times.length - 1]!)
+        const last = this.times[this.times.length - 1] ?? -Infinity;
+        if (time < last - BACK_SECONDS)
+            [this.times, this.values] = [[], []]; // the clock was set back
+        else if (time <= last)
             return;
         this.times.push(time);
         this.values.push(value);
@@ -76,10 +80,11 @@ class Course implements Reading {
 
     /* What the store has for times of which nothing is known here: before the first, and while nobody looked. */
     fill(past: Map<number, number>): void {
+        const newest = this.times[this.times.length - 1] ?? Infinity; // what is later was before the clock was set back
         const known = new Set(this.times.flatMap((time) => [Math.floor(time), Math.ceil(time)]));
         const all = new Map(this.times.map((time, i) => [time, this.values[i]!]));
         past.forEach((value, time) => {
-            if (!known.has(time))
+            if (!known.has(time) && time <= newest)
                 all.set(time, value);
         });
         this.times = [...all.keys()].sort((a, b) => a - b);

@@ -143,6 +143,37 @@ test("who comes back gets what the store has of that time; where it has nothing 
     assert.deepEqual([seldom.values.length, at(frame, seldom.values, 90)], [frame.times.length, 5]);
 });
 
+test("when the clock is set back the live frame begins anew, and does not wait until it has caught up", () => {
+    const frame = emptyFrame();
+    for (const second of [3600, 3601, 3599, 3602])
+        take(frame, message(second, [{ value: second }]));
+    assert.deepEqual(frame.times, [3600, 3601, 3602].map((second) => START + second)); // one that is late by a hair changes nothing
+    for (const second of [10, 11])
+        assert.equal(take(frame, message(second, [{ value: second }])), false);
+    assert.deepEqual([frame.times, frame.gaps.size], [[START + 10, START + 11], 0]);
+    assert.deepEqual(lineOf(plot(frame, plan("cpu")), "used").values, [10, 11]);
+    refill(frame, [series("process.cpu.usage", "gauge", [{ value: 8 }, { value: 9 }], { from: 8 }), series("process.cpu.usage", "gauge", [{ value: 3602 }], { from: 3602 })]);
+    assert.deepEqual(lineOf(plot(frame, plan("cpu")), "used").values, [8, 9, 10, 11]);
+});
+
+test("what a series has twice for a step is put together", () => {
+    const cpu = { value: 1, count: 60, min: 0, max: 2 };
+    const twice = <T>(points: T[]) => [points[0]!, points[1]!].map((point) => ({ ...point, time: iso(0) }));
+    const idle = { ...took(0, 0, 60), count: 60 };
+    const of = (points: Omit<HistoryPoint, "time">[]) => [{ ...requests("/a", []), points: twice(points) }];
+    const usage = { ...series("process.cpu.usage", "gauge", []), points: twice([cpu, { value: 4, count: 30, min: 1, max: 5 }]) };
+    assert.deepEqual(lineOf(plot(historyFrame([usage], 60, null), plan("cpu")), "used").values, [2]);
+    const busy = historyFrame(of([took(90, 1, 60), took(10, 3, 20)]), 60, null);
+    assert.deepEqual(lineOf(plot(busy, plan("requests")), "served").values, [100 / 80]);
+    assert.deepEqual(lineOf(plot(busy, plan("latency")), "mean").values, [1.2]);
+    const { low, values } = lineOf(plot(busy, plan("latency")), "p50");
+    assert.deepEqual([low, values], [[1], [6]]);
+    const half = historyFrame(of([took(90, 1, 60), idle]), 60, null);
+    assert.deepEqual([lineOf(plot(half, plan("requests")), "served").values, lineOf(plot(half, plan("latency")), "mean").values], [[90 / 120], [1]]);
+    const seconds = historyFrame([{ ...requests("/a", []), points: [{ ...took(3, 1, 0.9), time: iso(0.02) }, { ...took(6, 2, 0.9), time: iso(0.98) }] }], 0, null);
+    assert.deepEqual(lineOf(plot(seconds, plan("requests")), "served").values, [5]);
+});
+
 test("a route that is not asked for a moment keeps its line, but not over a gap", () => {
     const frame = historyFrame([
         series("process.cpu.usage", "gauge", new Array(10).fill({ value: 1 })), series("process.cpu.usage", "gauge", new Array(10).fill({ value: 1 }), { from: 30 }),

@@ -1,6 +1,7 @@
 /* Counters over time, ready for charts: one list of times and a value or null at each, for every counter of a process. A live frame
  * grows with the stream, a history frame is what the store answered. */
 import type { Counter, HistoryPoint, HistorySeries, ProcessCounters } from "../../api";
+import { BACK_SECONDS, onePerTime, secondOf } from "./points";
 
 export type Value = number | null;
 
@@ -165,6 +166,12 @@ function push(frame: Frame, time: number): void {
     eachColumn(frame, (column) => column.push(null));
 }
 
+/* The clock was set back: what was before is not before what comes. */
+function beginAnew(frame: Frame): void {
+    Object.assign(frame, { times: [], gaps: new Set(), cutUntil: 0 });
+    frame.tracks.clear();
+}
+
 /* One message of the stream is one column. True: some are missing before it. */
 export function take(frame: Frame, message: ProcessCounters): boolean {
     frame.hasEnded = message.hasEnded;
@@ -172,6 +179,8 @@ export function take(frame: Frame, message: ProcessCounters): boolean {
         frame.note = message.note;
     frame.spacing = Math.max(1, message.intervalSeconds);
     const time = message.counters.reduce((latest, one) => Math.max(latest, Math.floor(Date.parse(one.time) / 1000)), 0);
+    if (time > 0 && time < (frame.times[frame.times.length - 1] ?? 0) - BACK_SECONDS)
+        beginAnew(frame);
     const last = frame.times[frame.times.length - 1] ?? 0;
     if (time === 0 || time < last)
         return false;
@@ -212,8 +221,6 @@ function latestProcess(series: HistorySeries[]): HistorySeries[] {
     const id = series.reduce((most, one) => Math.max(most, one.processId), 0);
     return series.filter((one) => one.processId === id && !(one.kind === "rate" && LEVELS.has(one.counter)));
 }
-
-const secondOf = (time: string): number => Math.floor(Date.parse(time) / 1000);
 
 function timesOf(series: HistorySeries[]): number[] {
     const seen = new Set<number>();
@@ -323,7 +330,7 @@ export function isCut({ times, cutUntil }: Frame): boolean {
 
 /* `known`: a live frame, which has the names for people. `isTruncated`: the store did not tell everything. */
 export function historyFrame(all: HistorySeries[], step: number, known: Frame | null, isTruncated = false): Frame {
-    const series = latestProcess(all);
+    const series = latestProcess(all).map((one) => ({ ...one, points: onePerTime(one.points) }));
     const frame: Frame = { ...emptyFrame(), step: Math.max(1, step), cutUntil: isTruncated ? Infinity : 0 };
     setTimes(frame, timesOf(series));
     const index = new Map(frame.times.map((time, i) => [time, i]));
@@ -341,7 +348,8 @@ export function historyFrame(all: HistorySeries[], step: number, known: Frame | 
 /* Puts what the store has into a live frame: what was before the first message, and where nothing came meanwhile. */
 export function refill(frame: Frame, all: HistorySeries[], isTruncated = false): void {
     const past = historyFrame(all, 0, frame);
-    const known = (one: Frame) => one.times.filter((time) => !one.gaps.has(time));
+    const newest = frame.times[frame.times.length - 1] ?? Infinity;
+    const known = (one: Frame) => one.times.filter((time) => !one.gaps.has(time) && time <= newest); // later was before the clock was set back
     const times = [...new Set([...known(frame), ...known(past)])].sort((a, b) => a - b);
     const first = (times[times.length - 1] ?? 0) - LIVE_SECONDS;
     const [live, kept] = [frame, past].map((one) => new Map(one.times.map((time, i) => [time, i]))) as [Map<number, number>, Map<number, number>];
