@@ -198,8 +198,12 @@ static int start(struct sn_hub_session *session, struct sonde_error *err)
 {
     struct sn_hub_target *target = session->lane->target;
     struct sonde_hub *hub = target->hub;
-    struct sn_decode_filter filter = {
-        .schema = share_schema, .event = take_event, .user = session, .skips_unwanted = true};
+    /* Values that nobody wants still say how far the runtime has come (hub_steps.c). */
+    bool must_see_all = session->lane->number == SN_LANE_COUNTERS;
+    struct sn_decode_filter filter = {.schema = share_schema,
+                                      .event = take_event,
+                                      .user = session,
+                                      .skips_unwanted = !must_see_all};
     struct sn_eventpipe_options options = {
         .route = target->route,
         .wants = {.providers = session->providers,

@@ -6,7 +6,7 @@
  * the constructor; neither ever goes on (docs/adr/0035-counters-before-metrics.md has the cases).
  *
  *   cold --value of a counter--> polled --SETTLED_NS--> warm     counters only -> metrics as well
- *     '------- no value for NO_VALUE_NS ----------------^
+ *     '-- no value for NO_VALUE_NS, and nothing polls --^
  *
  *   metrics --first event--> begun --first CollectionStop--> collected
  *                              '-- around its first collection it is not stopped
@@ -25,8 +25,10 @@
 /* From the first value of a counter until the thread that writes them has written them all. */
 #define SETTLED_NS (50ull * SN_NS_PER_MS)
 
-/* Counters of which no value comes have no thread that writes them. */
-#define NO_VALUE_NS (3ull * SN_NS_PER_SECOND)
+/* Counters of which no value comes have no thread that writes them; where such a thread is at work,
+ * its first value is waited for, within reason. */
+#define NO_VALUE_NS      (3ull * SN_NS_PER_SECOND)
+#define NO_VALUE_MOST_NS (30ull * SN_NS_PER_SECOND)
 
 /* Before and behind the moment when the first collection is due. */
 #define COLLECTION_BEFORE_NS (400ull * SN_NS_PER_MS)
@@ -93,12 +95,22 @@ void sn_steps_note(struct sn_hub_session *session, const struct sn_schema *schem
     steps->has_collected |= schema->event_id == COLLECTION_STOP;
 }
 
-static void tend_warmth(struct sn_hub_steps *steps, const struct sn_hub_lane *lane, uint64_t now_ns)
+static bool has_no_values(const struct sn_hub_target *target, uint64_t now_ns)
 {
+    uint64_t asked_ns = target->steps.asked_ns;
+    if (!asked_ns || now_ns < asked_ns + NO_VALUE_NS)
+        return false;
+    return now_ns >= asked_ns + NO_VALUE_MOST_NS || sn_counter_poller_is_idle(target->pid);
+}
+
+static void tend_warmth(struct sn_hub_target *target, const struct sn_hub_lane *lane,
+                        uint64_t now_ns)
+{
+    struct sn_hub_steps *steps = &target->steps;
     if (lane->current && !steps->asked_ns && find(&lane->current->ask, false))
         steps->asked_ns = now_ns;
     steps->is_warm |= (steps->polled_ns && now_ns >= steps->polled_ns + SETTLED_NS) ||
-                      (steps->asked_ns && now_ns >= steps->asked_ns + NO_VALUE_NS);
+                      has_no_values(target, now_ns);
 }
 
 /* Counters that every runtime has; at once where nobody else has an interval to lose. */
@@ -118,7 +130,7 @@ uint64_t sn_steps_fit(const struct sn_hub_lane *lane, struct sn_ask *ask, uint64
     const struct sonde_provider *metrics = find(ask, true);
     if (lane->number != SN_LANE_COUNTERS || !metrics)
         return 0;
-    tend_warmth(steps, lane, now_ns);
+    tend_warmth(target, lane, now_ns);
     bool is_asked = lane->current && find(&lane->current->ask, true);
     uint64_t age_ns = sn_target_age_ns(target);
     if (is_asked || (steps->is_warm && age_ns >= SN_METRICS_AGE_NS)) {
@@ -133,12 +145,19 @@ uint64_t sn_steps_fit(const struct sn_hub_lane *lane, struct sn_ask *ask, uint64
     return now_ns + STEP_NS;
 }
 
+static const struct sonde_provider *running_metrics(const struct sn_hub_session *session)
+{
+    return session && !session->source->has_ended ? find(&session->ask, true) : NULL;
+}
+
 bool sn_steps_hold(const struct sn_hub_target *target, uint64_t now_ns)
 {
     const struct sn_hub_steps *steps = &target->steps;
-    const struct sn_hub_session *session = target->lanes[SN_LANE_COUNTERS].current;
-    const struct sonde_provider *metrics = session ? find(&session->ask, true) : NULL;
-    if (!metrics || session->source->has_ended || !steps->begun_ns || steps->has_collected)
+    const struct sn_hub_lane *lane = &target->lanes[SN_LANE_COUNTERS];
+    const struct sonde_provider *metrics = running_metrics(lane->current);
+    if (!metrics)
+        metrics = running_metrics(lane->coming);
+    if (!metrics || !steps->begun_ns || steps->has_collected)
         return false;
     double interval_s = sn_argument_number(metrics->arguments, "RefreshInterval");
     double most_s = (double)(UINT64_MAX / 4 / SN_NS_PER_SECOND);
