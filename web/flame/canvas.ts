@@ -48,7 +48,8 @@ export class FlameCanvas {
     #movers: Mover[] | null = null;
     #moved = 1;
 
-    constructor(readonly scroller: HTMLElement, readonly spacer: HTMLElement, readonly canvas: HTMLCanvasElement) {
+    /* `guard` runs what nobody calls: it may catch what that throws. */
+    constructor(readonly scroller: HTMLElement, readonly spacer: HTMLElement, readonly canvas: HTMLCanvasElement, readonly guard = (work: () => void) => work()) {
         this.context = canvas.getContext("2d", { alpha: true })!;
         this.overlay = document.createElement("canvas");
         this.overlay.className = "flame-overlay";
@@ -57,7 +58,7 @@ export class FlameCanvas {
         this.#pen = this.overlay.getContext("2d")!;
         this.painter = new Painter(this.context);
         scroller.addEventListener("scroll", () => this.requestDraw(), { passive: true });
-        this.#observer = new ResizeObserver(() => this.resize());
+        this.#observer = new ResizeObserver(() => this.guard(() => this.resize()));
         this.#observer.observe(scroller);
     }
 
@@ -247,7 +248,7 @@ export class FlameCanvas {
                 done?.();
             this.draw();
             if (elapsed < 1)
-                this.#animation = requestAnimationFrame(tick);
+                this.#animation = requestAnimationFrame((then) => this.guard(() => tick(then)));
         };
         tick(begin);
     }
@@ -317,7 +318,7 @@ export class FlameCanvas {
         this.#isPending = true;
         requestAnimationFrame(() => {
             this.#isPending = false;
-            this.draw();
+            this.guard(() => this.draw());
         });
     }
 

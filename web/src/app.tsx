@@ -112,7 +112,12 @@ function useArrival(route: Route): void {
 }
 
 function Waiting() {
-    return <><Header at="" /><main id="main"><Loading what="Looking…" /></main></>;
+    return <><Boundary at=""><Header at="" /></Boundary><main id="main"><Loading what="Looking…" /></main></>;
+}
+
+/* What fails at the corner takes nothing else along. */
+function Corner() {
+    return <Boundary at=""><Toasts /></Boundary>;
 }
 
 export function App() {
@@ -120,20 +125,20 @@ export function App() {
     const who = useCell(session);
     useArrival(route);
     if (!who)
-        return <><Waiting /><Toasts /></>;
+        return <><Waiting /><Corner /></>;
     if (who.scope === "none")
-        return <><Login /><Toasts /></>;
+        return <><Boundary at=""><Login /></Boundary><Corner /></>;
     const at = route.path[0] ?? "";
     const Screen = SCREENS.find((one) => one.id === at)?.screen ?? NotFound;
     return (
         <>
             <button type="button" class="skip" onClick={focusMain}>Skip to the content</button>
-            <Header at={at} />
+            <Boundary at={at}><Header at={at} /></Boundary>
             <main id="main" tabIndex={-1}>
                 {reaches(who.scope, "metrics") && <Boundary at=""><Troubles /></Boundary>}
                 <Boundary at={addressOf(route)}><Screen route={route} /></Boundary>
             </main>
-            <Toasts />
+            <Corner />
         </>
     );
 }

@@ -3,6 +3,7 @@
 import { useEffect, useMemo, useState } from "preact/hooks";
 import { ApiError, get, reaches, type Counter, type Health, type Info, type Process, type ProcessCounters, type Recording, type Session } from "./api";
 import { leaveOut, refusalOf, subscribe, watchRefusals, watchState, type StreamState } from "./stream";
+import { useGuard } from "./ui/guard";
 
 /* Something that can be read and watched. */
 export class Cell<T> {
@@ -155,9 +156,10 @@ function takeAll(data: unknown): void {
 
 /* Counters of all processes, by pid. The map is the same object from message to message. */
 export function useCounters(): ReadonlyMap<number, LiveCounters> {
+    const guard = useGuard();
     useEffect(() => {
         if (users++ === 0)
-            stop = subscribe("counters", takeAll);
+            stop = subscribe("counters", (data) => guard(() => takeAll(data)));
         return () => {
             if (--users === 0)
                 stop?.();

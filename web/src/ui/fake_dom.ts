@@ -64,6 +64,6 @@ export function fakePage(): void {
         },
         location: new URL("http://localhost/"),
         matchMedia: () => ({ matches: false, addEventListener: () => undefined, removeEventListener: () => undefined }),
-        addEventListener: () => undefined,
+        addEventListener: () => undefined, removeEventListener: () => undefined,
     });
 }

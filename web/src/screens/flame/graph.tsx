@@ -9,6 +9,7 @@ import { Gestures } from "../../../flame/gestures";
 import { formatValue } from "../../../flame/text";
 import type { Tree } from "../../../flame/tree";
 import { calleeTree, callerTree } from "../../../flame/unfold";
+import { useGuard, type Guard } from "../../ui/guard";
 import { changeAt } from "./facts";
 import type { Model } from "./model";
 import { nodeAtPath, parseWindow, pathOf, windowText } from "./state";
@@ -79,9 +80,9 @@ class GraphKeeper implements GraphHandle {
     #placeTimer = 0;
     #sortedAt = 0;
 
-    constructor(scroller: HTMLElement, spacer: HTMLElement, drawing: HTMLCanvasElement, props: GraphProps) {
+    constructor(scroller: HTMLElement, spacer: HTMLElement, drawing: HTMLCanvasElement, props: GraphProps, readonly guard: Guard) {
         this.props = props;
-        this.canvas = new FlameCanvas(scroller, spacer, drawing);
+        this.canvas = new FlameCanvas(scroller, spacer, drawing, guard);
         this.gestures = new Gestures(this.canvas, {
             hover: (node, x, y) => this.props.onHover(node, x, y),
             select: (node) => this.select(node),
@@ -151,12 +152,12 @@ class GraphKeeper implements GraphHandle {
 
     #tellPlaceSoon(): void {
         clearTimeout(this.#placeTimer);
-        this.#placeTimer = setTimeout(() => {
+        this.#placeTimer = setTimeout(() => this.guard(() => {
             this.#placeTimer = 0;
             const { canvas, tree } = this;
             if (tree)
                 this.props.onPlace(pathOf(tree, canvas.zoomed), windowText(tree, canvas.zoomed, canvas.from, canvas.to), false);
-        }, 250) as unknown as number;
+        }), 250) as unknown as number;
     }
 
     /* Shows what the properties say, now or when nobody points at what is there. */
@@ -171,7 +172,7 @@ class GraphKeeper implements GraphHandle {
         const isAsked = isOther || shown.stir !== props.stir;
         const now = performance.now();
         if (!isAsked && (this.gestures.isBusy(now, REST_MS) || this.canvas.isMoving)) {
-            this.#timer = setTimeout(() => this.adopt(), LOOK_AGAIN_MS) as unknown as number;
+            this.#timer = setTimeout(() => this.guard(() => this.adopt()), LOOK_AGAIN_MS) as unknown as number;
             return;
         }
         const resorts = isAsked || (this.gestures.pointer === null && now - this.#sortedAt > SORT_AGAIN_MS);
@@ -230,8 +231,9 @@ export function Graph(props: GraphProps) {
     const spacer = useRef<HTMLDivElement>(null);
     const drawing = useRef<HTMLCanvasElement>(null);
     const keeper = useRef<GraphKeeper | null>(null);
+    const guard = useGuard();
     useEffect(() => {
-        const made = new GraphKeeper(scroller.current!, spacer.current!, drawing.current!, props);
+        const made = new GraphKeeper(scroller.current!, spacer.current!, drawing.current!, props, guard);
         keeper.current = props.handle.current = made;
         return () => {
             made.destroy();

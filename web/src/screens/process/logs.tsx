@@ -3,6 +3,7 @@ import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
 import { clock } from "../../format";
 import { setParams } from "../../route";
 import { subscribe } from "../../stream";
+import { useGuard } from "../../ui/guard";
 import { Icon } from "../../ui/icons";
 import { Badge, CopyButton, Empty, Field, Notice } from "../../ui/parts";
 import { LogChart, LogRates, type Rates } from "./log_chart";
@@ -72,16 +73,17 @@ class Tail {
 function useLog(pid: number, isPaused: boolean): [Log, () => void] {
     const tail = useRef(new Tail());
     const [log, setLog] = useState<Log>({ rows: [], ended: null, seen: 0, lost: 0, rates: { times: [], series: [] } });
+    const guard = useGuard();
     const paused = useRef(isPaused);
     paused.current = isPaused;
     const show = () => setLog({ rows: tail.current.rows.slice(), ended: tail.current.ended, seen: tail.current.seen, lost: tail.current.lost, rates: tail.current.rates.latest() });
     useEffect(() => {
         const pace = new Pace(() => paused.current || show(), LEAST_MS);
-        const stop = subscribe(`logs/${pid}`, (data) => {
+        const stop = subscribe(`logs/${pid}`, (data) => guard(() => {
             tail.current.take(data);
             if (!paused.current)
                 pace.ask();
-        });
+        }));
         const timer = setInterval(() => paused.current || tail.current.seen === 0 || pace.ask(), 1000); // the chart goes on when nothing comes
         return () => {
             stop();

@@ -4,6 +4,7 @@ import { get, type HistorySeries, type ProcessCounters } from "../../api";
 import type { Route } from "../../route";
 import { info, useCell } from "../../store";
 import { subscribe } from "../../stream";
+import { useGuard } from "../../ui/guard";
 import { Pace } from "./pace";
 import { emptyFrame, historyFrame, isCut, LIVE_SECONDS, refill, slice, take, type Frame } from "./frames";
 
@@ -54,6 +55,7 @@ async function askHistory(pid: number, from: string, to: string, step: number, s
 export function useLiveFrame(pid: number | null): Frame | null {
     const [, redraw] = useState(0);
     const hasStore = useCell(info)?.hasStore ?? false;
+    const guard = useGuard();
     useEffect(() => {
         if (pid === null)
             return undefined;
@@ -62,22 +64,22 @@ export function useLiveFrame(pid: number | null): Frame | null {
         const pace = new Pace(() => redraw((count) => count + 1));
         const fill = () => {
             askHistory(pid, `-${LIVE_SECONDS}s`, "", 0, ask.signal)
-                .then(({ series, isTruncated }) => {
+                .then(({ series, isTruncated }) => guard(() => {
                     if (!ask.signal.aborted)
                         refill(frame, series, isTruncated);
                     pace.ask();
-                })
+                }))
                 .catch(() => undefined); // then the chart begins now, or has a gap
         };
         let isFirst = true;
-        const stop = subscribe(`counters/${pid}`, (data) => {
+        const stop = subscribe(`counters/${pid}`, (data) => guard(() => {
             const isLate = take(frame, data as ProcessCounters);
             if ((isFirst || isLate) && hasStore && frame.times.length) {
                 isFirst = false;
                 fill();
             }
             pace.ask();
-        });
+        }));
         return () => {
             ask.abort();
             stop();
