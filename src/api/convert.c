@@ -7,6 +7,7 @@
 #include <sys/stat.h>
 
 #include "api/event_frames.h"
+#include "api/names_beside.h"
 #include "api/options_in.h"
 #include "api/profile_internal.h"
 #include "api/walk.h"
@@ -157,13 +158,54 @@ static int copy_event(struct sn_sink *sink, const struct sn_event *event)
     return rc == SONDE_OK ? sn_nettrace_archive_event(copy->archive, event, &copy->err) : rc;
 }
 
+struct names_sink {
+    struct sn_sink sink;
+    struct copy_sink *copy; /* borrows */
+};
+
+static int copy_name(struct sn_sink *sink, const struct sn_event *event)
+{
+    return copy_event(&((struct names_sink *)sink)->copy->sink, event);
+}
+
+static void free_names_sink(struct sn_sink *sink)
+{
+    free(sink);
+}
+
+static struct sn_sink *new_names_sink(struct copy_sink *copy)
+{
+    static const struct sn_sink_ops ops = {
+        .name = "names", .event = copy_name, .free = free_names_sink};
+    struct names_sink *names = calloc(1, sizeof(*names));
+    if (!names)
+        return NULL;
+    *names = (struct names_sink){.sink.ops = &ops, .copy = copy};
+    return &names->sink;
+}
+
+/* What a rundown would have said: other readers of the copy know no file of names. */
+static int finish_with_names(struct copy_sink *copy)
+{
+    SN_AUTO(sn_names_beside_close) struct sn_names_beside beside = {0};
+    int rc = sn_names_beside_open(&beside, copy->walk->path, sn_walk_info(copy->walk), &copy->err);
+    if (rc == SONDE_OK)
+        rc = sn_walk_subscribe(&beside.walk, &sn_everything, new_names_sink(copy), false,
+                               &copy->err);
+    if (rc == SONDE_OK)
+        rc = sn_names_beside_run(&beside, &copy->err);
+    if (rc < 0 || copy->err.status)
+        return copy->err.status;
+    return sn_nettrace_archive_finish(copy->archive, &copy->err); /* while their kinds are there */
+}
+
 static int finish_copy(struct sn_sink *sink, struct sonde_error *err)
 {
     struct copy_sink *copy = (struct copy_sink *)sink;
     if (!copy->err.status && !copy->archive && sn_walk_info(copy->walk))
         (void)open_archive(copy); /* a trace without events */
     if (!copy->err.status && copy->archive)
-        (void)sn_nettrace_archive_finish(copy->archive, &copy->err);
+        (void)finish_with_names(copy);
     if (copy->err.status && err && !err->status)
         *err = copy->err; /* as it is: it tells what the system said already */
     return copy->err.status;

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "api/names_beside.h"
 #include "api/walk.h"
 #include "base/buf.h"
 #include "base/err.h"
@@ -24,6 +25,18 @@ struct sn_event_frames {
     struct sn_buf name;
 };
 
+static int read_names_beside(const char *path, const struct sn_walk *walk, struct sn_code *code,
+                             struct sonde_error *err)
+{
+    SN_AUTO(sn_names_beside_close) struct sn_names_beside beside = {0};
+    int rc = sn_names_beside_open(&beside, path, sn_walk_info(walk), err);
+    if (rc == SONDE_END)
+        return SONDE_OK;
+    if (rc == SONDE_OK)
+        rc = sn_walk_subscribe(&beside.walk, &sn_code_request, sn_code_sink(code), false, err);
+    return rc == SONDE_OK ? sn_names_beside_run(&beside, err) : rc;
+}
+
 static int read_names(const char *path, struct sn_code *code, struct sonde_error *err)
 {
     SN_AUTO(sn_walk_done) struct sn_walk walk;
@@ -34,7 +47,9 @@ static int read_names(const char *path, struct sn_code *code, struct sonde_error
     if (rc != SONDE_OK)
         return rc;
     rc = sn_walk_run(&walk, NULL, NULL, &cut);
-    return rc == SONDE_E_TRUNCATED || rc == SONDE_OK ? SONDE_OK : sn_fail_as(err, &cut);
+    if (rc != SONDE_E_TRUNCATED && rc != SONDE_OK)
+        return sn_fail_as(err, &cut);
+    return read_names_beside(path, &walk, code, err);
 }
 
 static int fill(struct sn_event_frames *frames, const char *path, struct sonde_error *err)

@@ -10,8 +10,8 @@
 
 #include "api/file_summary.h"
 #include "api/manifest_facts.h"
+#include "api/names_beside.h"
 #include "api/report_scope.h"
-#include "api/trace_names.h"
 #include "api/walk.h"
 #include "base/buf.h"
 #include "base/clock.h"
@@ -197,44 +197,21 @@ static int read_other_names(const char *path, struct names *names, struct sonde_
     return rc == SONDE_E_NOMEM ? sn_fail_as(err, &why) : SONDE_OK;
 }
 
-static bool is_of_same_stream(const struct sn_trace_info *left, const struct sn_trace_info *right)
-{
-    return left && right && left->pid == right->pid &&
-           sn_trace_time_ns(left, left->start_ticks) ==
-               sn_trace_time_ns(right, right->start_ticks) &&
-           left->start_utc_ns / SN_NS_PER_MS == right->start_utc_ns / SN_NS_PER_MS;
-}
-
-/* Names that the tracer found itself, as the process died: of exactly this stream, as names of
- * another process would be wrong ones. What cannot be read is left out. */
+/* Names that the tracer found itself, as the process died. */
 static int read_names_beside(const char *path, const struct sn_trace_info *info,
                              struct names *names, struct sonde_error *err)
 {
-    SN_AUTO(sn_free) char *beside = NULL;
-    SN_AUTO(sn_walk_done) struct sn_walk look = {0};
-    SN_AUTO(sn_walk_done) struct sn_walk walk = {0};
-    struct sonde_error why = {0};
-    if (asprintf(&beside, "%s" SN_NAMES_ENDING, path) < 0) {
-        beside = NULL;
-        return sn_fail(err, SONDE_E_NOMEM, 0, "no memory for a path");
-    }
-    if (access(beside, F_OK) != 0)
+    SN_AUTO(sn_names_beside_close) struct sn_names_beside beside = {0};
+    struct sn_walk *walk = &beside.walk;
+    int rc = sn_names_beside_open(&beside, path, info, err);
+    if (rc == SONDE_END)
         return SONDE_OK;
-    int rc = sn_walk_init(&look, beside, err);
-    if (rc != SONDE_OK)
-        return rc;
-    if (sn_walk_run(&look, NULL, NULL, &why) != SONDE_OK ||
-        !is_of_same_stream(sn_walk_info(&look), info))
-        return SONDE_OK;
-    rc = sn_walk_init(&walk, beside, err);
     if (rc == SONDE_OK)
-        rc = sn_walk_subscribe(&walk, &sn_code_request, sn_code_sink(names->code), false, err);
+        rc = sn_walk_subscribe(walk, &sn_code_request, sn_code_sink(names->code), false, err);
     if (rc == SONDE_OK && names->lines)
-        rc = sn_walk_subscribe(&walk, &sn_lines_request, sn_process_lines_sink(names->lines), false,
+        rc = sn_walk_subscribe(walk, &sn_lines_request, sn_process_lines_sink(names->lines), false,
                                err);
-    return rc == SONDE_OK && sn_walk_run(&walk, NULL, NULL, &why) == SONDE_E_NOMEM
-               ? sn_fail_as(err, &why)
-               : rc;
+    return rc == SONDE_OK ? sn_names_beside_run(&beside, err) : rc;
 }
 
 static int read_names(const char *path, struct sonde_summary *summary, struct sn_report *report,

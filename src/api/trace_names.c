@@ -109,15 +109,15 @@ void sn_trace_names_tend(struct sn_trace_names *names)
 
 /* --- writing --- */
 
-static char *path_beside(const char *path)
+char *sn_trace_names_path(const char *path)
 {
     char *beside = NULL;
-    return asprintf(&beside, "%s" SN_NAMES_ENDING, path) < 0 ? NULL : beside;
+    return asprintf(&beside, "%s.symbols", path) < 0 ? NULL : beside;
 }
 
 void sn_trace_names_remove(const char *path)
 {
-    SN_AUTO(sn_free) char *beside = path_beside(path);
+    SN_AUTO(sn_free) char *beside = sn_trace_names_path(path);
     if (beside)
         (void)unlink(beside); /* mostly there is none */
 }
@@ -146,7 +146,7 @@ int sn_trace_names_write(struct sn_trace_names *names, const char *path,
 {
     if (!names->count || !info)
         return SONDE_OK;
-    SN_AUTO(sn_free) char *beside = path_beside(path);
+    SN_AUTO(sn_free) char *beside = sn_trace_names_path(path);
     struct sn_nettrace_archive *archive = NULL;
     if (!beside)
         return sn_fail(err, SONDE_E_NOMEM, 0, "no memory for names");

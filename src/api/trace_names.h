@@ -11,8 +11,8 @@ struct sn_trace_info;
 struct sn_trace_names;
 struct sonde_error;
 
-/* What the file of names has behind the trace's name. */
-#define SN_NAMES_ENDING ".symbols"
+/* Where the names of the trace at `path` stand. Allocated; NULL: no memory. */
+char *sn_trace_names_path(const char *path);
 
 /* Listens to `road`, which outlives it only until sn_trace_names_free after the road is freed. */
 int sn_trace_names_new(struct sn_road *road, uint32_t pid, struct sn_trace_names **ret_names,

@@ -252,23 +252,35 @@ static int download(struct sn_remote_recording *recording, const char *output, c
     return rc;
 }
 
-/* CPU time by thread stands beside the trace, as of one that was made here. */
-static int download_record(struct sn_remote_recording *recording, const char *output,
-                           struct sonde_error *err)
+static int download_beside(struct sn_remote_recording *recording, const char *kind,
+                           const char *output, struct sonde_error *err)
 {
     SN_AUTO(sn_buf_done) struct sn_buf path = sn_buf_with_limit(8192);
     struct sonde_error cause = {0};
-    struct stat status;
+    char request[48];
     uint64_t bytes;
-    if (stat(output, &status) != 0 || !S_ISREG(status.st_mode))
-        return SONDE_OK; /* a pipe has nothing beside it */
-    sn_buf_format(&path, "%s.cpu", output);
-    int rc = download(recording, sn_buf_string(&path), "/download?format=cpu", &bytes, &cause);
-    if (rc == SONDE_E_NOT_FOUND) { /* what is there is of another trace */
+    sn_buf_format(&path, "%s.%s", output, kind);
+    (void)snprintf(request, sizeof(request), "/download?format=%s", kind);
+    int rc = download(recording, sn_buf_string(&path), request, &bytes, &cause);
+    /* There is none, or the controller is too old to know of it: what is here is of another trace.
+     */
+    if (rc == SONDE_E_NOT_FOUND || rc == SONDE_E_ARGUMENT) {
         (void)unlink(sn_buf_string(&path));
         return SONDE_OK;
     }
     return rc == SONDE_OK ? rc : sn_fail_as(err, &cause);
+}
+
+/* CPU time by thread, and the names of a process that died, stand beside the trace, as of one that
+ * was made here. */
+static int download_record(struct sn_remote_recording *recording, const char *output,
+                           struct sonde_error *err)
+{
+    struct stat status;
+    if (stat(output, &status) != 0 || !S_ISREG(status.st_mode))
+        return SONDE_OK; /* a pipe has nothing beside it */
+    int rc = download_beside(recording, "cpu", output, err);
+    return rc == SONDE_OK ? download_beside(recording, "symbols", output, err) : rc;
 }
 
 /* --- the outcome --- */

@@ -29,7 +29,7 @@
 
 enum way {
     AS_IT_IS,
-    BESIDE_IT,  /* the CPU record of a trace */
+    BESIDE_IT,  /* a file that stands beside a trace */
     BY_PROFILE, /* one of sonde_formats */
     BY_NDJSON,
     BY_NETTRACE, /* 4 or 6 */
@@ -46,6 +46,7 @@ static const struct format {
     {"nettrace", AS_IT_IS, "", "application/octet-stream", 0},
     {"zip", AS_IT_IS, "", "application/zip", 0},
     {"cpu", BESIDE_IT, "nettrace.cpu", "application/octet-stream", 0},
+    {"symbols", BESIDE_IT, "nettrace.symbols", "application/octet-stream", 0},
     {"speedscope", BY_PROFILE, NULL, "application/json", 0},
     {"pprof", BY_PROFILE, NULL, "application/octet-stream", 0},
     {"chrome", BY_PROFILE, NULL, "application/json", 0},
@@ -272,21 +273,26 @@ static struct job *new_job(struct sn_rest_call *call, const struct sn_operation 
     return job;
 }
 
-/* CPU time by thread, which stands beside a trace; whole when that has ended. */
-static void answer_record(struct sn_rest_call *call, const struct sn_operation *operation)
+/* CPU time by thread, or the names of a process that died: whole when the trace has ended. */
+static void answer_beside(struct sn_rest_call *call, const struct sn_operation *operation,
+                          const struct format *format)
 {
     char path[4096];
     struct stat status;
     struct sonde_error err = {0};
-    int size = snprintf(path, sizeof(path), "%s.cpu", sn_artefact_path(operation->artefact));
+    int size =
+        snprintf(path, sizeof(path), "%s.%s", sn_artefact_path(operation->artefact), format->name);
     if (operation->state < SN_OPERATION_SUCCEEDED) {
-        sn_rest_problem(call, 409, "it is %s: CPU time is whole at its end",
+        sn_rest_problem(call, 409, "it is %s: this file is whole at its end",
                         sn_operation_state_name(operation->state));
         return;
     }
     if (size < 0 || (size_t)size >= sizeof(path) || lstat(path, &status) != 0 ||
         !S_ISREG(status.st_mode) || !status.st_size) {
-        sn_rest_problem(call, 404, "CPU time was not recorded with it");
+        sn_rest_problem(call, 404, "%s",
+                        strcmp(format->name, "cpu") == 0
+                            ? "CPU time was not recorded with it"
+                            : "there is no file of names: the trace has its own, or has none");
         return;
     }
     if (sn_artefact_new(path, true, &call->file, &err) != SONDE_OK) {
@@ -294,9 +300,9 @@ static void answer_record(struct sn_rest_call *call, const struct sn_operation *
         return;
     }
     sn_artefact_end(call->file, SONDE_OK, "");
-    call->content_type = "application/octet-stream";
-    sn_rest_header(call, "Content-Disposition", "attachment; filename=%s.cpu",
-                   operation->file_name);
+    call->content_type = format->content_type;
+    sn_rest_header(call, "Content-Disposition", "attachment; filename=%s.%s", operation->file_name,
+                   format->name);
 }
 
 static void answer_file(struct sn_rest_call *call, const struct sn_operation *operation,
@@ -360,7 +366,7 @@ void sn_download_get(struct sn_rest_call *call)
         return;
     }
     if (format->way == BESIDE_IT) {
-        answer_record(call, operation);
+        answer_beside(call, operation, format);
         return;
     }
     struct job *job = new_job(call, operation);

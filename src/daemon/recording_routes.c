@@ -4,7 +4,7 @@
 #include "daemon/route.h"
 
 #define FORMATS \
-    "nettrace,zip,cpu,speedscope,pprof,chrome,collapsed,html,ndjson,nettrace4,nettrace6,perfcollect"
+    "nettrace,zip,cpu,symbols,speedscope,pprof,chrome,collapsed,html,ndjson,nettrace4,nettrace6,perfcollect"
 #define VIEWS "cpu,wall,wait,alloc,exceptions,contention,samples,thread-time"
 
 #define ID                                                                                       \
