@@ -285,9 +285,12 @@ static void replace(struct sn_hub_lane *lane, struct sn_ask *ask, uint64_t now_n
         lane->waits = true;
 }
 
-/* Less is wanted than is asked for: not at once, whoever went may come back. */
+/* Less is wanted than is asked for: not at once, whoever went may come back. Logs stay as they are:
+ * what is written between two of their sessions would be in neither. */
 static void narrow(struct sn_hub_lane *lane, struct sn_ask *ask, uint64_t now_ns)
 {
+    if (lane->number == SN_LANE_LOGS && ask->count)
+        return;
     if (!lane->narrow_ns) {
         lane->narrow_ns = now_ns + lane->target->hub->options.linger_ns;
         wake_at(lane, lane->narrow_ns);

@@ -424,6 +424,25 @@ static void lanes(unsigned rounds)
     sonde_names_free(names);
 }
 
+/* Each round a reader of more logs comes and goes beside one that stays: what is logged while a
+ * session is exchanged is lost, so only the first comer may cost a session. */
+static void logs(unsigned rounds)
+{
+    struct sonde_consumer *steady =
+        add_counters("Microsoft-Extensions-Logging", "FilterSpecs=\"A:Debug;B:Warning\"");
+    while (!is_live(steady))
+        turn_for(20);
+    for (unsigned i = 0; i < rounds; i++) {
+        struct sonde_consumer *guest =
+            add_counters("Microsoft-Extensions-Logging", "FilterSpecs=\"B:Warning;C:Trace\"");
+        while (!is_live(guest))
+            turn_for(20);
+        sonde_hub_remove(guest);
+        turn_for(200);
+    }
+    tell_target();
+}
+
 /* Who leaves and comes back at once gets values again, every time. */
 static void come_back(unsigned rounds)
 {
@@ -487,7 +506,7 @@ int main(int argc, char **argv)
     if (argc < 4) {
         (void)fprintf(
             stderr,
-            "usage: integration_hub churn|twelve|lanes|back PID NUMBER | meddle PID NUMBER PID | values PID MS SECONDS METERS | fates PID PID...\n");
+            "usage: integration_hub churn|twelve|lanes|logs|back PID NUMBER | meddle PID NUMBER PID | values PID MS SECONDS METERS | fates PID PID...\n");
         return 2;
     }
     pid = (uint32_t)strtoul(argv[2], NULL, 10);
@@ -502,6 +521,8 @@ int main(int argc, char **argv)
         twelve(number);
     if (strcmp(argv[1], "lanes") == 0)
         lanes(number);
+    if (strcmp(argv[1], "logs") == 0)
+        logs(number);
     if (strcmp(argv[1], "back") == 0)
         come_back(number);
     if (strcmp(argv[1], "meddle") == 0 && argc == 5) {
