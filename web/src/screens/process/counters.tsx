@@ -122,7 +122,7 @@ function pidOf(text: string | null): number | null {
     return Number.isInteger(pid) && pid > 0 ? pid : null;
 }
 
-export function CountersTab({ pid, hasEnded, route, view, window, live }: TabProps) {
+export function CountersTab({ pid, process, hasEnded, route, view, window, live }: TabProps) {
     const query = route.params.get("q") ?? "";
     const mayRead = reaches(useCell(session)?.scope ?? "none", "read"); // the list of processes
     const withPid = pidOf(route.params.get("with"));
@@ -137,7 +137,7 @@ export function CountersTab({ pid, hasEnded, route, view, window, live }: TabPro
                 {mayRead && <OtherChoice pid={pid} value={withPid} />}
                 <RangeBar window={window} hasEnded={hasEnded} />
             </div>
-            <CountersNote live={live} />
+            <CountersNote process={process} live={live} />
             {error && <Notice mood="warn">{error}</Notice>}
             {!frame && !error && <Loading what="Reading the history…" />}
             <HistoryNote frame={frame} />

@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import test from "node:test";
 import type { ComponentChildren, VNode } from "preact";
-import type { HistorySeries, ProcessCounters } from "../../api";
+import type { HistorySeries, Process, ProcessCounters } from "../../api";
 import { emptyFrame, isCut, refill, take } from "./frames";
 
 Object.assign(globalThis, { document: { addEventListener: () => undefined, baseURI: "http://localhost/" }, location: new URL("http://localhost/") }); // what the page has when it loads
@@ -23,18 +23,24 @@ const message = (note: string, hasEnded = false, second = 0): ProcessCounters =>
     counters: [{ displayName: "", unit: "", kind: "gauge", origin: "kernel", intervalSeconds: 1, provider: "process", name: "process.cpu.usage", time: iso(second), value: 1 }],
 });
 
+const shop: Process = {
+    pid: 7, nsPid: 7, uid: "one", name: "shop", runtime: "9.0.0", user: "", container: "", commandLine: "", architecture: "x64",
+    isReachable: true, reason: "", fix: "", upSeconds: 3, rssBytes: 0, threadCount: 1,
+};
+
 test("what the controller says of the counters is shown, and that requests are of a part", async () => {
     const { CountersNote } = await notes;
     const live = emptyFrame();
     take(live, message(""));
-    assert.equal(CountersNote({ live }), null);
-    assert.equal(CountersNote({ live: null }), null);
+    assert.equal(CountersNote({ process: null, live }), null);
+    assert.equal(CountersNote({ process: null, live: null }), null);
     take(live, message("more than 20 histograms (max_histograms): the rest is not reported"));
-    assert.match(textOf(CountersNote({ live })), /more than 20 histograms \(max_histograms\): the rest is not reported\. .*requests.* part only/);
+    assert.match(textOf(CountersNote({ process: null, live })), /more than 20 histograms \(max_histograms\): the rest is not reported\. .*requests.* part only/);
     take(live, message("no values from the runtime for 9 s: stopped, stuck, or short of CPU"));
-    assert.match(textOf(CountersNote({ live })), /no values from the runtime for 9 s: stopped, stuck, or short of CPU\.$/);
+    assert.match(textOf(CountersNote({ process: null, live })), /no values from the runtime for 9 s: stopped, stuck, or short of CPU\.$/);
+    assert.equal(CountersNote({ process: { ...shop, isReachable: false }, live }), null); // that is said already
     take(live, message("", true));
-    assert.match(textOf(CountersNote({ live })), /no values/); // of what is shown then
+    assert.match(textOf(CountersNote({ process: null, live })), /no values/); // of what is shown then
 });
 
 const cpu: HistorySeries = {

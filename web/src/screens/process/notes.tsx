@@ -1,4 +1,5 @@
 /* What one must know of the numbers of a process: what the controller says of its counters, and whether the history is all there. */
+import type { Process } from "../../api";
 import { clean } from "../../format";
 import { Notice } from "../../ui/parts";
 import { isCut, type Frame } from "./frames";
@@ -11,9 +12,9 @@ function textOf(note: string): string {
     return PART.test(note) ? `${said} Numbers that are put together from counters, such as those of requests, are of a part only.` : said;
 }
 
-/* Not read out: it may change with each second. */
-export function CountersNote({ live }: { live: Frame | null }) {
-    if (!live?.note)
+/* Not read out: it may change with each second. Why a runtime cannot be asked is said above all tabs. */
+export function CountersNote({ process, live }: { process: Process | null; live: Frame | null }) {
+    if (!live?.note || process?.isReachable === false)
         return null;
     return <div class="notice warn" data-testid="counters-note"><div>{textOf(live.note)}</div></div>;
 }

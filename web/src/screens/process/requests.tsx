@@ -96,13 +96,13 @@ function RoutesNow({ live }: { live: Frame }) {
     );
 }
 
-export function RequestsTab({ pid, hasEnded, view, window, live }: TabProps) {
+export function RequestsTab({ pid, process, hasEnded, view, window, live }: TabProps) {
     const reading = useReport(hasEnded ? null : pid, "requests", "live-requests");
     const { report } = reading;
     return (
         <>
             <RangeBar window={window} hasEnded={hasEnded} />
-            <CountersNote live={live} />
+            <CountersNote process={process} live={live} />
             <Plans ids={CHARTS} view={view} window={window} />
             <LiveCost recording={reading.live} frame={live} />
             <ReportState reading={reading} what="The table of routes" hasEnded={hasEnded} />
