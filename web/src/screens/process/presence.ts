@@ -85,7 +85,7 @@ interface Last {
 
 /* The latest process of a pid by its kept counters, by days first: there the store finds a pid without telling of all others. */
 async function lastOf(pid: number, step: number, from?: string): Promise<Last | null> {
-    const query = new URLSearchParams({ pid: String(pid), provider: "process", counter: "process.cpu.usage", step: String(step), limit: "2000", ...(from ? { from } : {}) });
+    const query = new URLSearchParams({ pid: String(pid), provider: "process", counter: "process.memory.usage", step: String(step), limit: "2000", ...(from ? { from } : {}) });
     const { series, isTruncated } = await get<{ series: HistorySeries[]; isTruncated: boolean }>(`history/counters?${query}`);
     if (isTruncated && series.length === 0)
         throw new Error("the controller had no time for it");
