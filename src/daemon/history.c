@@ -1,5 +1,6 @@
 /* /api/v1/history: what the store knows of counters, methods and processes that were. */
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/clock.h"
@@ -12,8 +13,11 @@
 #include "daemon/route.h"
 #include "daemon/store_desk.h"
 
-/* The store's thread has other things to do: points come every second. */
+/* The store's thread has other things to do: points come every second. A week of counters takes it
+ * seconds, so they are read in slices, between which it does what else there is. */
 #define PATIENCE_NS (2ull * SN_NS_PER_SECOND)
+#define SLICE_NS    (500ull * SN_NS_PER_MS)
+#define SLICES_NS   (20ull * SN_NS_PER_SECOND) /* all of one answer */
 
 /* A time that was given was checked by the router. */
 static uint64_t time_of(const struct sn_rest_call *call, const char *name, uint64_t standard)
@@ -168,21 +172,6 @@ static bool put_sample(void *user, const struct sn_store_sample *sample)
     return !answer->out->failed;
 }
 
-static int answer_json(struct sn_rest_call *call, struct sn_store *store,
-                       const struct sn_store_query *query, struct sonde_error *err)
-{
-    struct counters_answer answer = {
-        .json = sn_json_to(&call->out), .out = &call->out, .has_step = query->step_ns > 0};
-    sn_json_object(&answer.json, NULL);
-    sn_json_array(&answer.json, "series");
-    int rc = sn_store_history(store, query, put_sample, &answer, err);
-    end_series(&answer);
-    sn_json_close(&answer.json);
-    sn_json_bool(&answer.json, "isTruncated", answer.count == query->limit || *query->ret_is_late);
-    sn_json_close(&answer.json);
-    return rc;
-}
-
 /* A cell whose text cannot end it, nor be taken for a formula. */
 static void put_cell(struct sn_buf *out, const char *text)
 {
@@ -249,39 +238,92 @@ static bool put_line(void *user, const struct sn_store_sample *sample)
     return !out->failed;
 }
 
-static int answer_csv(struct sn_rest_call *call, struct sn_store *store,
-                      const struct sn_store_query *query, struct sonde_error *err)
-{
-    call->content_type = "text/csv; charset=utf-8";
-    put_csv_head(&call->out);
-    struct lines lines = {.out = &call->out};
-    int rc = sn_store_history(store, query, put_line, &lines, err);
-    if (lines.count == query->limit || *query->ret_is_late)
-        sn_rest_header(call, "X-Sonde-Truncated", "true"); /* the lines have no place for it */
-    return rc;
-}
-
 static bool wants_csv(const struct sn_rest_call *call)
 {
     const char *format = sn_rest_text(call, "format");
     return format ? strcmp(format, "csv") == 0 : sn_rest_prefers(call, "text/csv");
 }
 
+/* One answer, however many slices it takes. */
+struct counters_history {
+    struct sn_store_query query;
+    struct sn_store_place place;
+    bool is_late;
+    bool is_csv;
+    struct counters_answer json;
+    struct lines csv;
+};
+
+static size_t told_count(const struct counters_history *history)
+{
+    return history->is_csv ? history->csv.count : history->json.count;
+}
+
+static void end_json(struct counters_answer *answer, bool is_truncated)
+{
+    end_series(answer);
+    sn_json_close(&answer->json);
+    sn_json_bool(&answer->json, "isTruncated", is_truncated);
+    sn_json_close(&answer->json);
+}
+
+static void read_slice(struct sn_rest_call *call)
+{
+    struct counters_history *history = call->user;
+    struct sn_store *store = sn_store_desk_store(call->daemon->store);
+    struct sn_store_query slice = history->query;
+    struct sonde_error err = {0};
+    slice.pause_ns = sn_clock_deadline(SLICE_NS);
+    slice.limit -= told_count(history);
+    int rc = history->is_csv ? sn_store_history(store, &slice, put_line, &history->csv, &err)
+                             : sn_store_history(store, &slice, put_sample, &history->json, &err);
+    if (rc == SONDE_OK && history->place.is_paused && !call->is_gone && !call->out.failed) {
+        sn_rest_move(call, SN_SEAT_STORE, read_slice);
+        return;
+    }
+    bool is_truncated = told_count(history) == history->query.limit || history->is_late;
+    if (!history->is_csv)
+        end_json(&history->json, is_truncated);
+    else if (is_truncated)
+        sn_rest_header(call, "X-Sonde-Truncated", "true"); /* the lines have no place for it */
+    finish(call, rc, &err);
+}
+
+static void begin_answer(struct sn_rest_call *call, struct counters_history *history)
+{
+    history->is_csv = wants_csv(call);
+    if (history->is_csv) {
+        call->content_type = "text/csv; charset=utf-8";
+        put_csv_head(&call->out);
+        history->csv.out = &call->out;
+        return;
+    }
+    history->json = (struct counters_answer){
+        .json = sn_json_to(&call->out), .out = &call->out, .has_step = history->query.step_ns > 0};
+    sn_json_object(&history->json.json, NULL);
+    sn_json_array(&history->json.json, "series");
+}
+
 static void get_counters(struct sn_rest_call *call)
 {
-    struct sn_store_query query;
+    struct counters_history *history = calloc(1, sizeof(*history));
     struct sn_store *store;
-    bool is_late;
-    struct sonde_error err = {0};
-    if (!begin(call, &query, &is_late, &store))
+    if (!history) {
+        sn_rest_problem(call, 503, "no memory");
         return;
-    query.pid = sn_rest_text(call, "pid") ? (uint32_t)sn_rest_number(call, "pid") : 0;
-    query.provider = sn_rest_text(call, "provider");
-    query.counter = sn_rest_text(call, "counter");
-    query.step_ns = (uint64_t)sn_rest_number(call, "step") * SN_NS_PER_SECOND;
-    int rc = wants_csv(call) ? answer_csv(call, store, &query, &err)
-                             : answer_json(call, store, &query, &err);
-    finish(call, rc, &err);
+    }
+    call->user = history;
+    call->free_user = free;
+    if (!begin(call, &history->query, &history->is_late, &store))
+        return;
+    history->query.pid = sn_rest_text(call, "pid") ? (uint32_t)sn_rest_number(call, "pid") : 0;
+    history->query.provider = sn_rest_text(call, "provider");
+    history->query.counter = sn_rest_text(call, "counter");
+    history->query.step_ns = (uint64_t)sn_rest_number(call, "step") * SN_NS_PER_SECOND;
+    history->query.deadline_ns = sn_clock_deadline(SLICES_NS);
+    history->query.place = &history->place;
+    begin_answer(call, history);
+    read_slice(call);
 }
 
 /* --- methods --- */

@@ -228,6 +228,36 @@ static void a_question_has_its_time(void **state)
     assert_false(is_late);
 }
 
+/* Other things are done between its parts: here a commit, which gives pending series their rows. */
+static void a_question_that_pauses_tells_every_series_once(void **state)
+{
+    struct store_bench *bench = *state;
+    static const char *const counters[] = {"cpu", "heap", "queue"};
+    static const char *const names[] = {"shop", "desk"};
+    struct sn_store_place place = {0};
+    struct sn_store_query query = {.place = &place}; /* the time for its pause is always there */
+    struct bench_answer parts = {.size = 0};
+    size_t part_count = 0;
+    for (size_t i = 0; i < 6; i++) {
+        int64_t process = bench_process(bench, 10 + (uint32_t)(i / 3), names[i / 3]);
+        bench_put(bench, process, counters[i % 3], i, (double)i);
+        bench_put(bench, process, counters[i % 3], 10 + i, (double)i);
+    }
+    bench_commit(bench);
+    bench_put(bench, bench_process(bench, 11, "desk"), "late", 99, 7);
+    struct bench_answer whole = bench_ask(bench, (struct sn_store_query){0});
+    assert_int_equal(whole.count, 13);
+    do {
+        assert_int_equal(sn_store_history(bench->store, &query, bench_take, &parts, NULL),
+                         SONDE_OK);
+        if (++part_count == 2)
+            bench_commit(bench);
+        assert_true(part_count < 20);
+    } while (place.is_paused);
+    assert_true(part_count > 6);
+    assert_string_equal(parts.text, whole.text);
+}
+
 static void processes_are_told_with_their_times(void **state)
 {
     struct store_bench *bench = *state;
@@ -715,6 +745,7 @@ int main(void)
         STORE_TEST(a_pid_that_comes_back_is_another_process),
         STORE_TEST(processes_are_told_with_their_times),
         STORE_TEST(a_question_has_its_time),
+        STORE_TEST(a_question_that_pauses_tells_every_series_once),
         STORE_TEST(recordings_are_kept_replaced_and_deleted),
         STORE_TEST(one_that_ran_when_we_died_has_failed_and_has_its_file),
         STORE_TEST(methods_are_found_in_recordings_the_heaviest_first),

@@ -96,6 +96,13 @@ int sn_store_processes(struct sn_store *store, const struct sn_store_query *quer
 int sn_store_point(struct sn_store *store, int64_t process_id, const struct sonde_point *point,
                    struct sonde_error *err);
 
+/* Where a walk through the history paused: behind that series. */
+struct sn_store_place {
+    int64_t process_id;
+    int64_t series_id;
+    bool is_paused;
+};
+
 struct sn_store_query {
     uint32_t pid;         /* 0: any */
     const char *process;  /* pattern of names; NULL: any */
@@ -108,6 +115,8 @@ struct sn_store_query {
     size_t limit;         /* rows at most; 0: 100000 */
     uint64_t deadline_ns; /* CLOCK_MONOTONIC: what was not found by then is left out; 0: none */
     bool *ret_is_late;    /* set if that happened; NULL */
+    uint64_t pause_ns;    /* CLOCK_MONOTONIC: from then on the history pauses between two series */
+    struct sn_store_place *place; /* where, and where it goes on; NULL: it never pauses */
 };
 
 /* A percentile over several intervals: it lies between the lowest and the highest of theirs. NAN:

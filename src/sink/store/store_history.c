@@ -53,6 +53,26 @@ static bool has_time(struct walk *walk)
     return walk->left > 0;
 }
 
+/* --- pauses --- */
+
+static bool is_behind(const struct walk *walk, int64_t series_id)
+{
+    const struct sn_store_place *place = walk->query->place;
+    return place && place->process_id == walk->sample.process_id && series_id <= place->series_id;
+}
+
+static void pass(struct walk *walk, int64_t series_id)
+{
+    struct sn_store_place *place = walk->query->place;
+    if (!place)
+        return;
+    place->process_id = walk->sample.process_id;
+    place->series_id = series_id;
+    place->is_paused = walk->left && sn_clock_monotonic_ns() >= walk->query->pause_ns;
+    if (place->is_paused)
+        walk->left = 0;
+}
+
 /* --- points --- */
 
 static void tell(struct walk *walk)
@@ -195,10 +215,13 @@ static int walk_row(struct walk *walk, sqlite3_stmt *row, const struct sn_store_
         !matches(walk->query->counter, walk->sample.counter))
         return SONDE_OK;
     int64_t id = sqlite3_column_int64(row, 0);
+    if (is_behind(walk, id))
+        return SONDE_OK;
     int rc = take_chunks(walk, id, err);
     if (rc == SONDE_OK)
         take_memory(walk, in_memory(live, id));
     tell(walk);
+    pass(walk, id);
     return rc;
 }
 
@@ -335,6 +358,9 @@ struct asking {
 static bool ask_process(void *user, const struct sn_store_seen *seen)
 {
     struct asking *asking = user;
+    const struct sn_store_place *place = asking->walk->query->place;
+    if (place && seen->id < place->process_id)
+        return true;
     asking->rc = walk_process(asking->walk, seen, asking->err);
     return asking->rc == SONDE_OK && asking->walk->left;
 }
@@ -372,6 +398,8 @@ int sn_store_history(struct sn_store *store, const struct sn_store_query *query,
     struct asking asking = {.walk = walk, .err = err};
     struct sn_store_query processes = *query;
     processes.limit = SIZE_MAX;
+    if (query->place)
+        query->place->is_paused = false;
     int rc = sn_store_ready(store, err);
     if (rc == SONDE_OK)
         rc = prepare(walk, err);
