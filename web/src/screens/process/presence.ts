@@ -83,9 +83,10 @@ interface Last {
     time: string; // of its last point
 }
 
-/* The latest process of a pid by its kept counters, by days first: there the store finds a pid without telling of all others. */
+/* The latest process of a pid by its kept counters, by days first: there the store finds a pid without telling of all others. "usage": of
+ * CPU, which needs two looks at it, or of memory. */
 async function lastOf(pid: number, step: number, from?: string): Promise<Last | null> {
-    const query = new URLSearchParams({ pid: String(pid), provider: "process", counter: "process.memory.usage", step: String(step), limit: "2000", ...(from ? { from } : {}) });
+    const query = new URLSearchParams({ pid: String(pid), provider: "process", counter: "usage", step: String(step), limit: "2000", ...(from ? { from } : {}) });
     const { series, isTruncated } = await get<{ series: HistorySeries[]; isTruncated: boolean }>(`history/counters?${query}`);
     if (isTruncated && series.length === 0)
         throw new Error("the controller had no time for it");
