@@ -531,13 +531,13 @@ static void put_limits(struct sn_watched *watched)
     char text[96];
     if (watched->is_series_limited) {
         (void)snprintf(text, sizeof(text),
-                       "more than %u series (max_series): the rest is not reported",
+                       "more than %u series (--max-series): the rest is not reported",
                        common->max_series);
         put_note(&watched->note, text);
     }
     if (watched->is_histogram_limited) {
         (void)snprintf(text, sizeof(text),
-                       "more than %u histograms (max_histograms): the rest is not reported",
+                       "more than %u histograms (--max-histograms): the rest is not reported",
                        common->max_histograms);
         put_note(&watched->note, text);
     }

@@ -42,6 +42,8 @@ struct arguments {
     uint64_t store_age_ns;
     uint64_t interval_ns;
     struct sn_option_list counters;
+    uint64_t max_series;
+    uint64_t max_histograms;
     bool no_counters;
     struct sn_option_list exports;
     const char *prefix;
@@ -80,6 +82,9 @@ static const struct sn_option options[] = {
     {0, "interval", SN_OPTION_DURATION, AT(interval_ns), "TIME", "between values of counters; 1s"},
     {0, "counters", SN_OPTION_LIST, AT(counters), "SPEC",
      "an EventSource or meter, once or more: Shop.Orders[placed]"},
+    {0, "max-series", SN_OPTION_NUMBER, AT(max_series), "COUNT", "of meters of a process; 1000"},
+    {0, "max-histograms", SN_OPTION_NUMBER, AT(max_histograms), "COUNT",
+     "each route of a service is one; 20"},
     {0, "no-counters", SN_OPTION_FLAG, AT(no_counters), NULL, "watch none"},
     {0, "export", SN_OPTION_LIST, AT(exports), "SPEC",
      "send counters on: graphite=tcp://carbon:2003, or a file"},
@@ -200,6 +205,8 @@ static void take_plain(const struct arguments *arguments, struct sn_serve_option
     serve->store_bytes_max = arguments->store_size;
     serve->store_age_max_ns = arguments->store_age_ns;
     serve->interval_ns = arguments->interval_ns;
+    serve->max_series = arguments->max_series;
+    serve->max_histograms = arguments->max_histograms;
     serve->no_counters = arguments->no_counters;
     serve->counters = arguments->counters.items;
     serve->counter_count = arguments->counters.count;
@@ -222,6 +229,8 @@ static int take_options(const struct arguments *arguments, struct sn_serve_optio
     if (arguments->store_size && arguments->store_size < STORE_SIZE_MIN)
         return sn_fail(err, SONDE_E_ARGUMENT, 0,
                        "--store-size: the store needs at least 1MB; --no-store keeps none");
+    if (arguments->max_series > INT32_MAX || arguments->max_histograms > INT32_MAX)
+        return sn_fail(err, SONDE_E_ARGUMENT, 0, "--max-series, --max-histograms: too many");
     int rc = take_prefix(arguments->prefix, serve, err);
     if (rc == SONDE_OK)
         rc = take_scope(arguments->anonymous, serve, err);

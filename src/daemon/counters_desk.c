@@ -207,7 +207,10 @@ int sn_counters_desk_new(struct sn_daemon *daemon, struct sonde_hub *hub,
                                              .with_unreachable = true,
                                              .counters = daemon->options->counters,
                                              .counter_count = daemon->options->counter_count,
-                                             .interval_ns = daemon->options->interval_ns};
+                                             .interval_ns = daemon->options->interval_ns,
+                                             .max_series = (uint32_t)daemon->options->max_series,
+                                             .max_histograms =
+                                                 (uint32_t)daemon->options->max_histograms};
     struct sn_topic_options topic = {
         .name = "counters", .keep = 1, .scope = SN_SCOPE_METRICS, .wanted = wanted, .user = daemon};
     struct sn_counters_desk *desk = calloc(1, sizeof(*desk));

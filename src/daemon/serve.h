@@ -39,6 +39,8 @@ struct sn_serve_options {
     uint64_t store_bytes_max;  /* 0: 2 GB */
     uint64_t store_age_max_ns; /* 0: seven days */
     uint64_t interval_ns;      /* of counters; 0: one second (dotnet-monitor: five) */
+    uint64_t max_series;       /* of the meters of a process; 0: 1000 */
+    uint64_t max_histograms;   /* the same; 0: 20 */
     bool no_counters;
     const char *const *counters; /* as sonde_counters_options has them */
     size_t counter_count;

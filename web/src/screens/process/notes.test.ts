@@ -34,7 +34,7 @@ test("what the controller says of the counters is shown, and that requests are o
     take(live, message(""));
     assert.equal(CountersNote({ process: null, live }), null);
     assert.equal(CountersNote({ process: null, live: null }), null);
-    take(live, message("more than 20 histograms (max_histograms): the rest is not reported"));
+    take(live, message("more than 20 histograms (--max-histograms): the rest is not reported"));
     assert.match(textOf(CountersNote({ process: null, live })), /more than 20 histograms \(max_histograms\): the rest is not reported\. .*requests.* part only/);
     take(live, message("no values from the runtime for 9 s: stopped, stuck, or short of CPU"));
     assert.match(textOf(CountersNote({ process: null, live })), /no values from the runtime for 9 s: stopped, stuck, or short of CPU\.$/);
