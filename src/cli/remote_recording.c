@@ -262,8 +262,7 @@ static int download_beside(struct sn_remote_recording *recording, const char *ki
     sn_buf_format(&path, "%s.%s", output, kind);
     (void)snprintf(request, sizeof(request), "/download?format=%s", kind);
     int rc = download(recording, sn_buf_string(&path), request, &bytes, &cause);
-    /* There is none, or the controller is too old to know of it: what is here is of another trace.
-     */
+    /* There is none, or the controller is too old to know it: what is here is another trace's. */
     if (rc == SONDE_E_NOT_FOUND || rc == SONDE_E_ARGUMENT) {
         (void)unlink(sn_buf_string(&path));
         return SONDE_OK;
@@ -271,15 +270,17 @@ static int download_beside(struct sn_remote_recording *recording, const char *ki
     return rc == SONDE_OK ? rc : sn_fail_as(err, &cause);
 }
 
-/* CPU time by thread, and the names of a process that died, stand beside the trace, as of one that
- * was made here. */
-static int download_record(struct sn_remote_recording *recording, const char *output,
-                           struct sonde_error *err)
+/* What stands beside a trace that was made here stands beside it then, too: CPU time by thread, and
+ * the names of a process that died. */
+static int download_all_beside(struct sn_remote_recording *recording, const char *output,
+                               struct sonde_error *err)
 {
     struct stat status;
+    int rc = SONDE_OK;
     if (stat(output, &status) != 0 || !S_ISREG(status.st_mode))
         return SONDE_OK; /* a pipe has nothing beside it */
-    int rc = download_beside(recording, "cpu", output, err);
+    if (recording->has_cpu_record)
+        rc = download_beside(recording, "cpu", output, err);
     return rc == SONDE_OK ? download_beside(recording, "symbols", output, err) : rc;
 }
 
@@ -336,8 +337,8 @@ static int run(struct sn_remote_recording *recording, struct sonde_error *err)
     name_output(recording, &output);
     if (sn_remote_u64(recording->state, "fileBytes"))
         rc = download(recording, sn_buf_string(&output), "/download", &bytes, err);
-    if (rc == SONDE_OK && bytes && recording->has_record)
-        rc = download_record(recording, sn_buf_string(&output), err);
+    if (rc == SONDE_OK && bytes && recording->is_trace)
+        rc = download_all_beside(recording, sn_buf_string(&output), err);
     if (rc != SONDE_OK)
         return sn_command_fail(err);
     return finish(recording, sn_buf_string(&output), bytes);

@@ -18,7 +18,8 @@ struct sn_remote_recording {
     const char *output;       /* NULL: a name made of the process's */
     const char *ending;       /* ".nettrace" */
     bool json;
-    bool has_record;  /* CPU time beside it, which comes along where there is any */
+    bool is_trace; /* files stand beside it, which come along where there are any */
+    bool has_cpu_record;
     bool is_optional; /* nobody asked for a controller: one that cannot is passed over */
     bool is_live;     /* a terminal is there to be rewritten */
     bool reads_keys;  /* Enter ends it */
