@@ -289,8 +289,10 @@ static void replace(struct sn_hub_lane *lane, struct sn_ask *ask, uint64_t now_n
  * what is written between two of their sessions would be in neither. */
 static void narrow(struct sn_hub_lane *lane, struct sn_ask *ask, uint64_t now_ns)
 {
-    if (lane->number == SN_LANE_LOGS && ask->count)
+    if (lane->number == SN_LANE_LOGS && ask->count) {
+        lane->narrow_ns = 0;
         return;
+    }
     if (!lane->narrow_ns) {
         lane->narrow_ns = now_ns + lane->target->hub->options.linger_ns;
         wake_at(lane, lane->narrow_ns);

@@ -92,6 +92,7 @@ struct sonde_consumer {
 struct sn_hub_steps {
     uint64_t asked_ns;  /* when its counters were first seen to be asked for; 0: not yet */
     uint64_t polled_ns; /* when the first of their values came; 0: none did */
+    uint64_t look_ns;   /* when to see next whether anything polls them */
     uint64_t begun_ns;  /* when the first event of its metrics came; 0: none did */
     bool is_warm;       /* metrics do not meet the first poll of counters any more */
     bool has_collected; /* the first collection of metrics is over */

@@ -95,12 +95,14 @@ void sn_steps_note(struct sn_hub_session *session, const struct sn_schema *schem
     steps->has_collected |= schema->event_id == COLLECTION_STOP;
 }
 
-static bool has_no_values(const struct sn_hub_target *target, uint64_t now_ns)
+/* All of its threads are looked at for that, so not at every step. */
+static bool has_no_values(struct sn_hub_target *target, uint64_t now_ns)
 {
-    uint64_t asked_ns = target->steps.asked_ns;
-    if (!asked_ns || now_ns < asked_ns + NO_VALUE_NS)
+    struct sn_hub_steps *steps = &target->steps;
+    if (!steps->asked_ns || now_ns < steps->asked_ns + NO_VALUE_NS || now_ns < steps->look_ns)
         return false;
-    return now_ns >= asked_ns + NO_VALUE_MOST_NS || sn_counter_poller_is_idle(target->pid);
+    steps->look_ns = now_ns + SN_NS_PER_SECOND;
+    return now_ns >= steps->asked_ns + NO_VALUE_MOST_NS || sn_counter_poller_is_idle(target->pid);
 }
 
 static void tend_warmth(struct sn_hub_target *target, const struct sn_hub_lane *lane,
