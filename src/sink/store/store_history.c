@@ -211,16 +211,17 @@ static int walk_row(struct walk *walk, sqlite3_stmt *row, const struct sn_store_
     walk->sample.tags = sn_store_sql_column(row, 3);
     walk->sample.unit = sn_store_sql_column(row, 4);
     set_shape(walk, sqlite3_column_int(row, 5), (enum sn_store_shape)sqlite3_column_int(row, 6));
-    if (!matches(walk->query->provider, walk->sample.provider) ||
-        !matches(walk->query->counter, walk->sample.counter))
-        return SONDE_OK;
     int64_t id = sqlite3_column_int64(row, 0);
+    int rc = SONDE_OK;
     if (is_behind(walk, id))
         return SONDE_OK;
-    int rc = take_chunks(walk, id, err);
-    if (rc == SONDE_OK)
-        take_memory(walk, in_memory(live, id));
-    tell(walk);
+    if (matches(walk->query->provider, walk->sample.provider) &&
+        matches(walk->query->counter, walk->sample.counter)) {
+        rc = take_chunks(walk, id, err);
+        if (rc == SONDE_OK)
+            take_memory(walk, in_memory(live, id));
+        tell(walk);
+    }
     pass(walk, id);
     return rc;
 }
@@ -230,7 +231,8 @@ static void walk_pending(struct walk *walk, const struct sn_store_live *live)
 {
     for (const struct sn_store_series *series = live ? live->series : NULL; series && walk->left;
          series = series->next) {
-        if (!series->is_pending || !matches(walk->query->provider, series->texts[0]) ||
+        if (!series->is_pending || is_behind(walk, series->id) ||
+            !matches(walk->query->provider, series->texts[0]) ||
             !matches(walk->query->counter, series->texts[1]))
             continue;
         walk->sample.provider = series->texts[0];
