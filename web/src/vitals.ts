@@ -63,11 +63,12 @@ export interface Reading {
 class Course implements Reading {
     times: number[] = [];
     values: number[] = [];
+    private wasSetBack = false;
 
     append(time: number, value: number): void {
         const last = this.times[this.times.length - 1] ?? -Infinity;
         if (time < last - BACK_SECONDS)
-            [this.times, this.values] = [[], []]; // the clock was set back
+            [this.times, this.values, this.wasSetBack] = [[], [], true]; // the clock was
         else if (time <= last)
             return;
         this.times.push(time);
@@ -80,7 +81,7 @@ class Course implements Reading {
 
     /* What the store has for times of which nothing is known here: before the first, and while nobody looked. */
     fill(past: Map<number, number>): void {
-        const newest = this.times[this.times.length - 1] ?? Infinity; // what is later was before the clock was set back
+        const newest = this.wasSetBack ? this.times[this.times.length - 1]! : Infinity; // what is later was before that
         const known = new Set(this.times.flatMap((time) => [Math.floor(time), Math.ceil(time)]));
         const all = new Map(this.times.map((time, i) => [time, this.values[i]!]));
         past.forEach((value, time) => {

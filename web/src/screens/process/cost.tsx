@@ -1,6 +1,6 @@
 /* What a live recording costs the process: its CPU before one looked, and just after. Measured by the kernel's clock of the process, as its
- * chart is; nothing is estimated. Where the load moved by itself as much as that, it is said that it cannot be told. The rule is that of
- * `sonde top` (src/api/top_cost.h). */
+ * chart is; nothing is estimated. Where the load moved by itself as much as that, it is said that it cannot be told. The rule is like
+ * that of `sonde top` (src/api/top_cost.h), and stricter. */
 import { percent } from "../../format";
 import { LINGERS_SECONDS, type Live } from "../../live";
 import type { Frame, Value } from "./frames";

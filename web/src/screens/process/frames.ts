@@ -315,7 +315,7 @@ function watchedSeconds(series: HistorySeries[], index: Map<number, number>, ste
             intervals += point.seconds ? point.count ?? 0 : 0;
         }
     }
-    const interval = Math.min(step / Math.max(1, ...always.map(({ count = 0 }) => count)), intervals ? told / intervals : Infinity);
+    const interval = intervals ? told / intervals : step / Math.max(1, ...always.map(({ count = 0 }) => count));
     for (const { time, count = 0 } of step > 1 ? always : []) {
         const at = index.get(secondOf(time))!;
         seconds[at] = Math.max(seconds[at]!, Math.min(step, count * interval));
@@ -356,7 +356,7 @@ export function refill(frame: Frame, all: HistorySeries[], isTruncated = false):
     const spacing = frame.spacing;
     setTimes(frame, times.filter((time) => time >= first));
     frame.spacing = spacing;
-    frame.cutUntil = isTruncated ? times[times.length - 1] ?? 0 : frame.cutUntil; // what is live from then on is whole
+    frame.cutUntil = isTruncated ? times[times.length - 1] ?? 0 : 0; // what is live from then on is whole
     const merge = (own: Value[] | undefined, other: Value[] | undefined): Value[] =>
         frame.times.map((time) => own?.[live.get(time) ?? -1] ?? other?.[kept.get(time) ?? -1] ?? null);
     for (const key of new Set([...frame.tracks.keys(), ...past.tracks.keys()])) {

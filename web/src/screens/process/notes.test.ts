@@ -35,7 +35,7 @@ test("what the controller says of the counters is shown, and that requests are o
     assert.equal(CountersNote({ process: null, live }), null);
     assert.equal(CountersNote({ process: null, live: null }), null);
     take(live, message("more than 20 histograms (--max-histograms): the rest is not reported"));
-    assert.match(textOf(CountersNote({ process: null, live })), /more than 20 histograms \(max_histograms\): the rest is not reported\. .*requests.* part only/);
+    assert.match(textOf(CountersNote({ process: null, live })), /more than 20 histograms \(--max-histograms\): the rest is not reported\. .*requests.* part only/);
     take(live, message("no values from the runtime for 9 s: stopped, stuck, or short of CPU"));
     assert.match(textOf(CountersNote({ process: null, live })), /no values from the runtime for 9 s: stopped, stuck, or short of CPU\.$/);
     assert.equal(CountersNote({ process: { ...shop, isReachable: false }, live }), null); // that is said already

@@ -24,7 +24,7 @@ export function HistoryNote({ frame }: { frame: Frame | null }) {
         return null;
     return (
         <Notice mood="warn">
-            The history is not shown whole: this time has more than one answer holds, or the controller was too busy to read all of it. Counters and times are missing; choose a shorter time.
+            The history is not shown whole: this time has more than one answer holds, or the controller was too busy to read all of it. Counters and times are missing; a shorter time shows more of them.
         </Notice>
     );
 }
