@@ -37,6 +37,8 @@ static int look_at_one_apart(void)
     if (setgroups(sizeof(groups) / sizeof(*groups), groups) != 0 || unshare(CLONE_NEWPID) != 0)
         return 77;
     pid_t pid = fork();
+    if (pid < 0)
+        return 77;
     if (pid == 0) {
         (void)pause();
         _exit(0);

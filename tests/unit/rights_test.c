@@ -9,13 +9,14 @@
 #include "source/proc/rights.h"
 
 /* The kernel lists the groups before the capabilities. */
-static bool has_capability_in_many_groups(unsigned capability)
+static int look_in_many_groups(unsigned capability)
 {
     static gid_t groups[4000];
     for (size_t i = 0; i < sizeof(groups) / sizeof(*groups); i++)
         groups[i] = (gid_t)(4000000000u + i);
-    return setgroups(sizeof(groups) / sizeof(*groups), groups) == 0 &&
-           sn_rights_has_capability(capability);
+    if (setgroups(sizeof(groups) / sizeof(*groups), groups) != 0)
+        return 77; /* in a user namespace without such groups */
+    return sn_rights_has_capability(capability) ? 0 : 1;
 }
 
 static void capabilities_are_found_behind_many_groups(void **state)
@@ -27,9 +28,12 @@ static void capabilities_are_found_behind_many_groups(void **state)
     pid_t child = fork();
     assert_true(child >= 0);
     if (child == 0)
-        _exit(has_capability_in_many_groups(CAP_SETGID) ? 0 : 1);
+        _exit(look_in_many_groups(CAP_SETGID));
     assert_int_equal(waitpid(child, &status, 0), child);
-    assert_true(WIFEXITED(status) && WEXITSTATUS(status) == 0);
+    assert_true(WIFEXITED(status));
+    if (WEXITSTATUS(status) == 77)
+        skip();
+    assert_int_equal(WEXITSTATUS(status), 0);
 }
 
 static void a_capability_that_there_is_not_is_not_held(void **state)
