@@ -5,6 +5,7 @@ import { h, render } from "preact";
 import { act } from "preact/test-utils";
 import type { Process, ProcessCounters } from "../api";
 import { FakeNode, fakePage } from "../ui/fake_dom";
+import { fakeTimers } from "../ui/fake_timers";
 
 fakePage();
 
@@ -20,12 +21,12 @@ const latest: ProcessCounters = {
 
 test("a card counts how long the process is up, and has its threads of now", async (t) => {
     const { Facts } = await import("./processes");
-    t.mock.timers.enable({ apis: ["setInterval", "Date"], now: Date.now() });
+    const timers = fakeTimers(t);
     const place = new FakeNode("div");
     const draw = (live?: ProcessCounters) => act(() => render(h(Facts, { process: shop, live: live && { latest: live } }), place as unknown as HTMLElement));
     await draw();
     assert.match(place.textContent, /up 3 s12 threads$/);
-    await act(() => t.mock.timers.tick(60_000)); // nothing came meanwhile
+    await act(() => timers.tick(60_000)); // nothing came meanwhile
     assert.match(place.textContent, /up 1 min 3 s12 threads$/);
     await draw(latest);
     assert.match(place.textContent, /up 1 min 3 s40 threads$/);

@@ -5,6 +5,7 @@ import { h, render } from "preact";
 import { useEffect } from "preact/hooks";
 import { act } from "preact/test-utils";
 import { FakeNode, fakePage } from "./fake_dom";
+import { fakeTimers } from "./fake_timers";
 
 fakePage();
 Object.assign(globalThis, { SharedWorker: class { port = { postMessage: () => undefined }; } }); // the event stream says nothing
@@ -12,7 +13,7 @@ Object.assign(globalThis, { SharedWorker: class { port = { postMessage: () => un
 test("what a timer or a callback throws is shown in place of its view", async (t) => {
     const { Boundary } = await import("./boundary");
     const { useGuard } = await import("./guard");
-    t.mock.timers.enable({ apis: ["setTimeout"] });
+    const timers = fakeTimers(t);
     t.mock.method(console, "error", () => undefined);
     const View = () => {
         const guard = useGuard();
@@ -22,7 +23,7 @@ test("what a timer or a callback throws is shown in place of its view", async (t
     const place = new FakeNode("div");
     await act(() => render(h("main", null, h("p", null, "around"), h(Boundary, { at: "", children: h(View, null) })), place as unknown as HTMLElement));
     assert.equal(place.textContent, "arounda view");
-    await act(() => t.mock.timers.tick(1000));
+    await act(() => timers.tick(1000));
     assert.match(place.textContent, /^aroundThis view failedRangeError: planted/);
 });
 
@@ -47,7 +48,7 @@ test("a log-in, a header or a corner that fails says so, and the others stay", a
         await act(() => render(null, place as unknown as HTMLElement));
         return text;
     };
-    t.mock.timers.enable({ apis: ["setTimeout", "setInterval"] });
+    fakeTimers(t);
     toast("a toast");
     assert.match(await textWith("none", /^Good once/), /^This view failedRangeError: planted Good once.*a toast$/);
     assert.match(await textWith("none", /^a toast/), /Good once.*This view failedRangeError: planted a toast/);
