@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import test from "node:test";
 
-test("a drawing that fails in a frame is told, and the next one is drawn", async () => {
+test("a drawing that fails in a frame is reported, and the next one is drawn", async () => {
     const frames: ((now: number) => void)[] = [];
     let resized = () => {};
     const pen = new Proxy({}, { get: (_, name) => (name === "clearRect" ? () => { throw new RangeError("planted"); } : () => undefined), set: () => true });

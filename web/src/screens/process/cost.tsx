@@ -11,8 +11,8 @@ const SETTLE_SECONDS = 3; // names are read at the start: that is not what it co
 const SINCE_SECONDS = 15; // what comes later is not compared: what the load does minutes later is not the cost
 const LEAST = 5; // seconds on each side
 const SURE = 2; // standard errors
-const DRIFTS = 2; // so many times is the cost more than the drift since,
-const RISES = 3; // and than the rise: what is told is not mostly load
+const DRIFTS = 2; // the cost must be more than so many times the drift since,
+const RISES = 3; // and more than so many times the rise: most of the cost must not be load
 
 export type Cost =
     | { state: "measuring" }

@@ -300,8 +300,8 @@ function putPast(track: Track, at: number, point: HistoryPoint, seconds: number)
 }
 
 /* How many seconds of each step the process was watched: a route that is asked for the first time in the middle of a step has not been
- * there before, which makes its rate over the whole step no higher. The kernel's CPU time is told in each interval; how long those are
- * follows from full steps, and from histograms, which say it. */
+ * there before, which makes its rate over the whole step no higher. Each interval has a value of the kernel's CPU time. Histograms say how
+ * long an interval is; without histograms the length follows from the fullest step. */
 function watchedSeconds(series: HistorySeries[], index: Map<number, number>, step: number): number[] {
     const seconds = new Array<number>(index.size).fill(0);
     const always = series.find(({ provider, counter }) => provider === "process" && counter === "process.cpu.usage")?.points ?? [];
