@@ -81,6 +81,15 @@ struct sonde_point {
     size_t quantile_count;                  /**< how many */
 };
 
+/** The age at which a process that is found is asked for its meters. One that ends just when they
+ * are collected for the first time may hang in its runtime; programs that end soon have ended by
+ * then.
+ */
+#define SONDE_METERS_AGE_NS (30000000000ull)
+
+/** The age at which a process that is named is asked for its meters: the least there is. */
+#define SONDE_METERS_AGE_LEAST_NS (5000000000ull)
+
 /** What to watch. Set `size` to sizeof; zero the rest for the defaults. Borrowed until
  * sonde_counters_new returns. */
 struct sonde_counters_options {
@@ -105,6 +114,9 @@ struct sonde_counters_options {
     bool no_provisional;         /**< without the short first interval */
     bool with_unreachable; /**< of all: also those whose runtimes cannot be asked, once they are
                               some seconds old: what the kernel tells of them */
+    uint64_t
+        meters_age_ns; /**< a process is asked for its meters when it is that old, 5 seconds to
+                          a day; 0: 5 seconds for `pids`, 30 seconds for those that are found */
 };
 
 /** Called with every point as it comes, from sonde_hub_turn only. */

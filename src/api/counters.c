@@ -20,6 +20,7 @@
 #define INTERVAL_DEFAULT_NS ((uint64_t)SN_NS_PER_SECOND)
 #define INTERVAL_LEAST_NS   (100ull * SN_NS_PER_MS)
 #define INTERVAL_MOST_NS    (86400ull * SN_NS_PER_SECOND)
+#define METERS_AGE_MOST_NS  (86400ull * SN_NS_PER_SECOND)
 #define SERIES_DEFAULT      1000u
 #define HISTOGRAMS_DEFAULT  20u
 
@@ -38,9 +39,10 @@ struct sonde_counters {
     bool all;
     char **names; /* owns */
     size_t name_count;
-    struct sn_table seen; /* pids that need no further look: who they were then */
-    uint64_t scan_ns;     /* when to look next; UINT64_MAX: never */
-    uint64_t poll_ns;     /* when to ask the kernel next */
+    uint64_t meters_age_ns; /* 0: as usual */
+    struct sn_table seen;   /* pids that need no further look: who they were then */
+    uint64_t scan_ns;       /* when to look next; UINT64_MAX: never */
+    uint64_t poll_ns;       /* when to ask the kernel next */
     struct sn_timer timer;
     struct sn_hub_turned turned;
     struct sonde_point *latest; /* owns */
@@ -60,13 +62,14 @@ static bool is_watched(const struct sonde_counters *counters, uint32_t pid)
     return false;
 }
 
-/* Takes the sight. */
+/* Takes the sight. A process that was named may be asked for its meters sooner. */
 static int watch(struct sonde_counters *counters, const struct sn_process_sight *sight,
-                 struct sonde_error *err)
+                 uint64_t usual_age_ns, struct sonde_error *err)
 {
     struct sn_watched *watched = NULL;
     struct sn_watched **end = &counters->first;
-    int rc = sn_watched_new(&counters->common, sight, &watched, err);
+    uint64_t age_ns = counters->meters_age_ns ? counters->meters_age_ns : usual_age_ns;
+    int rc = sn_watched_new(&counters->common, sight, age_ns, &watched, err);
     if (rc != SONDE_OK)
         return rc;
     while (*end)
@@ -102,7 +105,7 @@ static bool look_at(struct sonde_counters *counters, uint32_t pid)
     bool is_settled =
         sight.process.up_ns > SETTLED_NS && (!is_dotnet || sight.process.is_reachable);
     if (is_dotnet && is_wanted(counters, &sight)) {
-        (void)watch(counters, &sight, NULL); /* what fails is tried again */
+        (void)watch(counters, &sight, SONDE_METERS_AGE_NS, NULL); /* else it is tried again */
         return false;
     }
     sn_process_sight_close(&sight);
@@ -219,6 +222,10 @@ static int read_options(const struct sonde_counters_options *given,
     if (ret_options->interval_ns && (ret_options->interval_ns < INTERVAL_LEAST_NS ||
                                      ret_options->interval_ns > INTERVAL_MOST_NS))
         return sn_fail(err, SONDE_E_ARGUMENT, 0, "intervals are from 0.1 seconds to a day");
+    if (ret_options->meters_age_ns && (ret_options->meters_age_ns < SONDE_METERS_AGE_LEAST_NS ||
+                                       ret_options->meters_age_ns > METERS_AGE_MOST_NS))
+        return sn_fail(err, SONDE_E_ARGUMENT, 0,
+                       "processes are asked for their meters at an age of 5 seconds to a day");
     return SONDE_OK;
 }
 
@@ -245,7 +252,7 @@ static int watch_pids(struct sonde_counters *counters, const struct sonde_counte
             continue;
         int rc = sn_process_sight_open(&sight, options->pids[i], &is_dotnet, err);
         if (rc == SONDE_OK)
-            rc = watch(counters, &sight, err);
+            rc = watch(counters, &sight, SONDE_METERS_AGE_LEAST_NS, err);
         if (rc != SONDE_OK)
             return rc;
     }
@@ -301,6 +308,7 @@ int sonde_counters_new(struct sonde_hub *hub, const struct sonde_counters_option
         .user = user,
         .texts = sn_buf_with_limit(TEXTS_LIMIT),
     };
+    counters->meters_age_ns = known.meters_age_ns;
     counters->seen = sn_table_with_limit(SEEN_MAX);
     counters->timer = (struct sn_timer){.expired = expired, .user = counters};
     counters->turned = (struct sn_hub_turned){.turned = turned, .user = counters};

@@ -16,10 +16,6 @@ struct sn_road;
 /* For timers and watches; their callbacks come from sonde_hub_turn. */
 struct sn_loop *sn_hub_loop(struct sonde_hub *hub);
 
-/* The age from which a process is asked for metrics: one that ends while their first collection
- * runs may stand still, and most programs that end soon have ended by then. */
-#define SN_METRICS_AGE_NS (5000000000ull)
-
 /* Called at the end of every turn, when no consumer is being called. Embedded in its owner, who may
  * take it away, itself included, at any time. */
 struct sn_hub_turned {

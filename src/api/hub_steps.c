@@ -20,6 +20,7 @@
 #include "base/clock.h"
 #include "flow/source.h"
 #include "model/schema.h"
+#include "sonde/counters.h"
 #include "sonde/provider.h"
 
 /* From the first value of a counter until the thread that writes them has written them all. */
@@ -135,14 +136,14 @@ uint64_t sn_steps_fit(const struct sn_hub_lane *lane, struct sn_ask *ask, uint64
     tend_warmth(target, lane, now_ns);
     bool is_asked = lane->current && find(&lane->current->ask, true);
     uint64_t age_ns = sn_target_age_ns(target);
-    if (is_asked || (steps->is_warm && age_ns >= SN_METRICS_AGE_NS)) {
+    if (is_asked || (steps->is_warm && age_ns >= SONDE_METERS_AGE_LEAST_NS)) {
         if (!is_asked)
             steps->begun_ns = 0;
         return 0;
     }
     sn_ask_remove(ask, (size_t)(metrics - ask->items));
-    if (age_ns < SN_METRICS_AGE_NS)
-        return now_ns + (SN_METRICS_AGE_NS - age_ns);
+    if (age_ns < SONDE_METERS_AGE_LEAST_NS)
+        return now_ns + (SONDE_METERS_AGE_LEAST_NS - age_ns);
     (void)add_counters(target, ask); /* without memory: at the next look */
     return now_ns + STEP_NS;
 }

@@ -439,11 +439,11 @@ uint64_t sn_watched_tend(struct sn_watched *watched, uint64_t now_ns)
 
 /* --- life --- */
 
-static uint64_t old_enough_ns(uint32_t pid)
+static uint64_t old_enough_ns(uint32_t pid, uint64_t age_ns)
 {
     struct sn_proc_facts facts;
-    bool is_young = sn_process_facts(pid, &facts) && facts.up_ns < SN_METRICS_AGE_NS;
-    return is_young ? sn_clock_monotonic_ns() + (SN_METRICS_AGE_NS - facts.up_ns) : 0;
+    bool is_young = sn_process_facts(pid, &facts) && facts.up_ns < age_ns;
+    return is_young ? sn_clock_monotonic_ns() + (age_ns - facts.up_ns) : 0;
 }
 
 static void watched_free_auto(struct sn_watched **slot)
@@ -452,7 +452,7 @@ static void watched_free_auto(struct sn_watched **slot)
 }
 
 int sn_watched_new(struct sn_watching *common, const struct sn_process_sight *sight,
-                   struct sn_watched **ret_watched, struct sonde_error *err)
+                   uint64_t meters_age_ns, struct sn_watched **ret_watched, struct sonde_error *err)
 {
     SN_AUTO(watched_free) struct sn_watched *watched = calloc(1, sizeof(*watched));
     if (!watched) {
@@ -478,7 +478,8 @@ int sn_watched_new(struct sn_watching *common, const struct sn_process_sight *si
     }
     watched->phase = common->no_runtime ? SONDE_CONSUMER_LIVE : SONDE_CONSUMER_OPENING;
     watched->retry_ns = common->no_runtime ? 0 : sn_clock_monotonic_ns();
-    watched->old_ns = old_enough_ns(sight->process.pid);
+    watched->meters_age_ns = meters_age_ns;
+    watched->old_ns = old_enough_ns(sight->process.pid, meters_age_ns);
     *ret_watched = SN_TAKE(watched);
     return SONDE_OK;
 }
@@ -545,6 +546,23 @@ static void put_limits(struct sn_watched *watched)
         put_note(&watched->note, "more series than can be held: the rest is left out");
 }
 
+/* One that is asked for its meters within moments is being opened until then. */
+static bool has_meters_later(const struct sn_watched *watched)
+{
+    return !watched->has_meters_asked && watched->meters_age_ns > SONDE_METERS_AGE_LEAST_NS &&
+           !watched->common->no_runtime && wants_meters(watched->common);
+}
+
+static void put_age(struct sn_watched *watched)
+{
+    char text[96];
+    if (!has_meters_later(watched) || sn_clock_monotonic_ns() >= watched->old_ns)
+        return;
+    (void)snprintf(text, sizeof(text), "meters follow when the process is %" PRIu64 " s old",
+                   watched->meters_age_ns / SN_NS_PER_SECOND);
+    put_note(&watched->note, text);
+}
+
 static void put_silence(struct sn_watched *watched)
 {
     uint64_t longest = watched->common->interval_ns > watched->interval_ns
@@ -566,6 +584,7 @@ static void put_notes(struct sn_watched *watched)
     struct sonde_hub_target target;
     sn_buf_clear(&watched->note);
     put_note(&watched->note, watched->trouble);
+    put_age(watched);
     put_silence(watched);
     if (sonde_hub_target(watched->common->hub, watched->sight.process.pid, &target, NULL) ==
         SONDE_OK) /* other tools, which the hub deals with */
@@ -575,7 +594,7 @@ static void put_notes(struct sn_watched *watched)
 }
 
 /* One that was wanted for the kernel's numbers alone lives as long as those come. Others are being
- * opened until their meters are asked for, too. */
+ * opened until their meters are asked for, too, if that is soon. */
 static int shown_phase(const struct sn_watched *watched)
 {
     if (watched->ended_ns)
@@ -583,6 +602,7 @@ static int shown_phase(const struct sn_watched *watched)
     bool is_kernels = watched->common->with_unreachable && watched->vitals &&
                       !watched->sight.process.is_reachable;
     bool is_waiting = watched->phase == SONDE_CONSUMER_LIVE && !watched->common->no_runtime &&
+                      !has_meters_later(watched) &&
                       (!watched->has_meters_asked || watched->begins_anew);
     if (is_kernels)
         return SONDE_CONSUMER_LIVE;

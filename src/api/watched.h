@@ -61,7 +61,8 @@ struct sn_watched {
     uint64_t answered_ns;            /* the first value over a whole interval came; 0: not yet */
     uint64_t heard_ns;               /* and the last */
     uint64_t live_ns;                /* all that is asked for comes; 0: not yet */
-    uint64_t old_ns;                 /* from when on meters may be asked for (hub_steps.c) */
+    uint64_t meters_age_ns;          /* the age from which meters may be asked for */
+    uint64_t old_ns;                 /* when it is reached; see hub_steps.c */
     bool has_meters_asked;           /* they are in it, or nobody wants any */
     bool begins_anew;                /* behind the gap: now with them */
     uint64_t retry_ns;               /* when to ask again; 0: not */
@@ -100,7 +101,8 @@ struct sn_watched {
 
 /* Takes the sight, also on failure. */
 int sn_watched_new(struct sn_watching *common, const struct sn_process_sight *sight,
-                   struct sn_watched **ret_watched, struct sonde_error *err);
+                   uint64_t meters_age_ns, struct sn_watched **ret_watched,
+                   struct sonde_error *err);
 void sn_watched_free(struct sn_watched *watched);
 
 /* Whether it has been asked and has not answered yet. */

@@ -31,6 +31,7 @@ struct arguments {
     bool once;
     uint64_t max_series;
     uint64_t max_histograms;
+    uint64_t meters_age_ns;
     bool no_kernel;
     bool no_runtimes;
     bool no_provisional;
@@ -66,6 +67,8 @@ static const struct sn_option options[] = {
      "of meters, held in the target; 1000"},
     {0, "max-histograms", SN_OPTION_NUMBER, AT(max_histograms), "COUNT",
      "of meters, held in the target; 20"},
+    {0, "meters-age", SN_OPTION_DURATION, AT(meters_age_ns), "TIME",
+     "ask a process for meters when it is that old; 30s, with -p 5s"},
     {0, "no-kernel", SN_OPTION_FLAG, AT(no_kernel), NULL,
      "leave out what the kernel tells of the process"},
     {0, "no-runtimes", SN_OPTION_FLAG, AT(no_runtimes), NULL, "only that: ask no runtime"},
@@ -281,6 +284,7 @@ static struct sonde_counters_options counter_options(const struct arguments *arg
         .interval_ns = arguments->interval_ns ? arguments->interval_ns : arguments->refresh_ns,
         .max_series = (uint32_t)arguments->max_series,
         .max_histograms = (uint32_t)arguments->max_histograms,
+        .meters_age_ns = arguments->meters_age_ns,
         .no_kernel = arguments->no_kernel,
         .no_runtime = arguments->no_runtimes,
         .no_provisional = arguments->no_provisional,
@@ -339,6 +343,45 @@ static int find_remote(const struct arguments *arguments, const struct sn_operan
     return rc;
 }
 
+static bool has_pid(const struct sn_pid_list *pids, uint32_t pid)
+{
+    for (size_t i = 0; i < pids->count; i++) {
+        if (pids->items[i] == pid)
+            return true;
+    }
+    return false;
+}
+
+/* A controller asks a young process for its meters later than we do when it is named. */
+static bool has_young(const struct sn_pid_list *pids)
+{
+    struct sonde_process_list *list = NULL;
+    bool is_there = false;
+    if (!pids->count || sonde_process_list_new(&list, NULL) != SONDE_OK)
+        return false;
+    for (size_t i = 0; i < sonde_process_list_count(list) && !is_there; i++) {
+        const struct sonde_process *process = sonde_process_list_get(list, i);
+        is_there = process->is_reachable && process->up_ns < SONDE_METERS_AGE_NS &&
+                   has_pid(pids, process->pid);
+    }
+    sonde_process_list_free(list);
+    return is_there;
+}
+
+/* A controller that nobody asked for gives way where we serve better. */
+static int choose_source(const struct arguments *arguments, const struct sn_operands *operands,
+                         struct sn_remote **remote, struct sn_pid_list *pids,
+                         struct sonde_error *err)
+{
+    int rc = choose_processes(arguments, operands, *remote, pids, err);
+    if (!*remote || (*remote)->is_named || (rc == SONDE_OK && !has_young(pids)))
+        return rc;
+    sn_remote_close(SN_TAKE(*remote));
+    *err = (struct sonde_error){0};
+    *pids = (struct sn_pid_list){0};
+    return choose_processes(arguments, operands, NULL, pids, err);
+}
+
 static int run_counters(const void *given, const struct sn_operands *operands)
 {
     const struct arguments *arguments = given;
@@ -353,12 +396,7 @@ static int run_counters(const void *given, const struct sn_operands *operands)
     if (rc == SONDE_OK)
         rc = find_remote(arguments, operands, signals, &remote, &err);
     if (rc == SONDE_OK)
-        rc = choose_processes(arguments, operands, remote, &pids, &err);
-    if (rc != SONDE_OK && remote && !remote->is_named) { /* nobody asked for it: by ourselves */
-        sn_remote_close(SN_TAKE(remote));
-        err = (struct sonde_error){0};
-        rc = choose_processes(arguments, operands, NULL, &pids, &err);
-    }
+        rc = choose_source(arguments, operands, &remote, &pids, &err);
     if (rc != SONDE_OK)
         return sn_command_fail(&err);
     struct sn_counters_run run = {
@@ -369,6 +407,8 @@ static int run_counters(const void *given, const struct sn_operands *operands)
         .signals = signals,
         .remote = remote,
     };
+    if (run.once && !run.options.meters_age_ns && !remote) /* nobody waits 30 s for one look */
+        run.options.meters_age_ns = SONDE_METERS_AGE_LEAST_NS;
     rc = start(arguments, operands, &run, &pids, &err);
     int code = rc == SONDE_OK ? finish(&run, operands) : sn_command_fail(&err);
     sn_entrance_done(&entrance);

@@ -44,6 +44,7 @@ struct arguments {
     struct sn_option_list counters;
     uint64_t max_series;
     uint64_t max_histograms;
+    uint64_t meters_age_ns;
     bool no_counters;
     struct sn_option_list exports;
     const char *prefix;
@@ -85,6 +86,8 @@ static const struct sn_option options[] = {
     {0, "max-series", SN_OPTION_NUMBER, AT(max_series), "COUNT", "of meters of a process; 1000"},
     {0, "max-histograms", SN_OPTION_NUMBER, AT(max_histograms), "COUNT",
      "each route of a service is one; 20"},
+    {0, "meters-age", SN_OPTION_DURATION, AT(meters_age_ns), "TIME",
+     "ask a process for its meters when it is that old; 30s"},
     {0, "no-counters", SN_OPTION_FLAG, AT(no_counters), NULL, "watch none"},
     {0, "export", SN_OPTION_LIST, AT(exports), "SPEC",
      "send counters on: graphite=tcp://carbon:2003, or a file"},
@@ -207,6 +210,7 @@ static void take_plain(const struct arguments *arguments, struct sn_serve_option
     serve->interval_ns = arguments->interval_ns;
     serve->max_series = arguments->max_series;
     serve->max_histograms = arguments->max_histograms;
+    serve->meters_age_ns = arguments->meters_age_ns;
     serve->no_counters = arguments->no_counters;
     serve->counters = arguments->counters.items;
     serve->counter_count = arguments->counters.count;

@@ -401,7 +401,7 @@ static const struct sn_counters_source_ops source_ops = {
 bool sn_remote_counters_suit(const struct sonde_counters_options *options)
 {
     return !options->counter_count && !options->max_series && !options->max_histograms &&
-           !options->no_kernel && !options->no_runtime;
+           !options->meters_age_ns && !options->no_kernel && !options->no_runtime;
 }
 
 bool sn_remote_counters_are_same(const struct sn_remote *remote,
@@ -418,7 +418,8 @@ static int check_options(const struct sn_remote *remote,
     if (!sn_remote_counters_suit(options))
         return sn_fail(err, SONDE_E_ARGUMENT, 0,
                        "a controller watches what it was told to: --counters, --max-series, "
-                       "--max-histograms, --no-kernel and --no-runtimes are for 'sonde serve'");
+                       "--max-histograms, --meters-age, --no-kernel and --no-runtimes are for "
+                       "'sonde serve'");
     if (!remote->has_counters)
         return sn_fail(err, SONDE_E_UNSUPPORTED, 0, "%.200s watches no counters",
                        sn_http_client_url(remote->client));

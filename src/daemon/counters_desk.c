@@ -208,6 +208,7 @@ int sn_counters_desk_new(struct sn_daemon *daemon, struct sonde_hub *hub,
                                              .counters = daemon->options->counters,
                                              .counter_count = daemon->options->counter_count,
                                              .interval_ns = daemon->options->interval_ns,
+                                             .meters_age_ns = daemon->options->meters_age_ns,
                                              .max_series = (uint32_t)daemon->options->max_series,
                                              .max_histograms =
                                                  (uint32_t)daemon->options->max_histograms};

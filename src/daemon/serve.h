@@ -41,6 +41,7 @@ struct sn_serve_options {
     uint64_t interval_ns;      /* of counters; 0: one second (dotnet-monitor: five) */
     uint64_t max_series;       /* of the meters of a process; 0: 1000 */
     uint64_t max_histograms;   /* the same; 0: 20 */
+    uint64_t meters_age_ns;    /* of processes that are asked for them; 0: 30 s */
     bool no_counters;
     const char *const *counters; /* as sonde_counters_options has them */
     size_t counter_count;

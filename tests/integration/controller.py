@@ -28,13 +28,16 @@ class Answer:
 
 
 class Controller(targets.Process):
-    """`sonde serve`, ready. `key` is the one of the machine's own programs: it may do everything."""
+    """`sonde serve`, ready. `key` is the one of the machine's own programs: it may do everything. What tests watch is young: its meters are
+    asked for early, unless `meters_age` is None."""
 
-    def __init__(self, *arguments, folder=None, env=None, listen="127.0.0.1:0"):
+    def __init__(self, *arguments, folder=None, env=None, listen="127.0.0.1:0", meters_age="5s"):
         self._own = None if folder else tempfile.mkdtemp(prefix="sonde-serve-")
         self.folder = folder or self._own
         self.state = os.path.join(self.folder, "state")
         where = ["--listen", listen] if listen else []
+        if meters_age and "--as" not in arguments:
+            where += ["--meters-age", meters_age]
         environment = targets.environment(XDG_RUNTIME_DIR=self.folder, XDG_STATE_HOME=self.folder, **(env or {}))
         super().__init__([targets.SONDE, "serve", *where, "--state", self.state, *map(str, arguments)], env=environment)
         try:

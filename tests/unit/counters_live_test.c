@@ -224,7 +224,7 @@ static void grow_old(const struct app *app)
 {
     struct sn_proc_facts facts;
     const struct timespec moment = {.tv_nsec = 50 * MS};
-    while (sn_process_facts((uint32_t)app->pid, &facts) && facts.up_ns < SN_METRICS_AGE_NS)
+    while (sn_process_facts((uint32_t)app->pid, &facts) && facts.up_ns < SONDE_METERS_AGE_LEAST_NS)
         (void)nanosleep(&moment, NULL);
 }
 

@@ -10,6 +10,7 @@
 #include "base/clock.h"
 #include "flow/source.h"
 #include "model/schema.h"
+#include "sonde/counters.h"
 #include "sonde/provider.h"
 
 #define MS  SN_NS_PER_MS
@@ -86,7 +87,7 @@ static void a_young_process_is_asked_for_counters_alone(void **state)
     uint64_t now_ns = sn_clock_monotonic_ns();
     stage_init(&stage, (uint32_t)getpid());
     uint64_t again_ns = ask(&stage, true, now_ns);
-    assert_true(again_ns > now_ns && again_ns <= now_ns + SN_METRICS_AGE_NS);
+    assert_true(again_ns > now_ns && again_ns <= now_ns + SONDE_METERS_AGE_LEAST_NS);
     assert_true(asks_for(&stage, counters.name) && !asks_for(&stage, metrics.name));
     assert_true(ask(&stage, false, now_ns) > now_ns);
     assert_int_equal(stage.session.ask.count,
@@ -100,7 +101,7 @@ static void metrics_follow_the_first_value_of_a_counter(void **state)
     struct stage stage;
     uint64_t now_ns = sn_clock_monotonic_ns();
     stage_init(&stage, OLD);
-    assert_true(sn_target_age_ns(&stage.target) >= SN_METRICS_AGE_NS);
+    assert_true(sn_target_age_ns(&stage.target) >= SONDE_METERS_AGE_LEAST_NS);
     assert_true(ask(&stage, true, now_ns) > now_ns);
     assert_false(asks_for(&stage, metrics.name));
     note(&stage, "Sonde-Counters", "Other", 9);

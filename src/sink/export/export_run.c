@@ -287,6 +287,7 @@ static int watch(struct sn_export_run *run, struct sonde_error *err)
         .interval_ns = run->interval_ns,
         .max_series = (uint32_t)sn_settings_number(counters, "max-series"),
         .max_histograms = (uint32_t)sn_settings_number(counters, "max-histograms"),
+        .meters_age_ns = sn_settings_number(counters, "meters-age"),
         .no_kernel = is_enabled && !sn_settings_flag(counters, "kernel"),
         .no_runtime = !is_enabled || !sn_settings_flag(counters, "runtime"),
     };

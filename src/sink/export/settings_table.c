@@ -62,6 +62,10 @@ static const struct sn_setting_key counter_keys[] = {
      .type = SN_SETTING_NUMBER,
      .fallback = "20",
      .help = "histograms that a process may keep"},
+    {.name = "meters-age",
+     .type = SN_SETTING_DURATION,
+     .example = "5s",
+     .help = "ask a process for its meters when it is that old; if not given 30s, of pids 5s"},
     KEYS_END,
 };
 
