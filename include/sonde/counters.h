@@ -117,6 +117,8 @@ struct sonde_counters_options {
     uint64_t
         meters_age_ns; /**< a process is asked for its meters when it is that old, 5 seconds to
                           a day; 0: 5 seconds for `pids`, 30 seconds for those that are found */
+    bool with_rates;   /**< `is_complete` waits for rates that the runtime gives with its second
+                          collection only: those of instruments that are polled */
 };
 
 /** Called with every point as it comes, from sonde_hub_turn only. */

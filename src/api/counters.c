@@ -304,6 +304,7 @@ int sonde_counters_new(struct sonde_hub *hub, const struct sonde_counters_option
         .no_kernel = known.no_kernel,
         .no_runtime = known.no_runtime,
         .no_provisional = known.no_provisional,
+        .with_rates = known.with_rates,
         .take = take,
         .user = user,
         .texts = sn_buf_with_limit(TEXTS_LIMIT),

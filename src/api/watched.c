@@ -286,12 +286,19 @@ static void start_in_turn(struct sn_watched *watched, uint64_t now_ns)
     start(watched, now_ns);
 }
 
-/* Meters have begun, but it takes them longer: what observable counters added is told by their
- * second collection only. Over a whole interval that is not waited for. */
+/* What observable counters added is told by their second collection only. Over a whole interval
+ * that is waited for where somebody wants it. */
+static bool needs_second_collection(const struct sn_watched *watched)
+{
+    return watched->stage == SN_WATCHED_FIRST ||
+           (watched->common->with_rates && watched->has_rates_later);
+}
+
+/* Meters have begun, but it takes them longer. */
 static bool are_meters_late(const struct sn_watched *watched)
 {
     return watched->meters.count &&
-           watched->collected_count < (watched->stage == SN_WATCHED_FIRST ? 2 : 1);
+           watched->collected_count < (needs_second_collection(watched) ? 2 : 1);
 }
 
 /* When the first answer may be complete. */

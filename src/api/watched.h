@@ -28,6 +28,7 @@ struct sn_watching {
     bool no_runtime;
     bool with_unreachable;
     bool no_provisional;
+    bool with_rates;
     sonde_point_fn *take; /* may be NULL */
     void *user;
     struct sn_buf texts;    /* of the record at hand */
@@ -77,6 +78,7 @@ struct sn_watched {
     uint64_t interval_ns;     /* the true one */
     enum sn_points_told told; /* the most that came of the runtime's values so far */
     unsigned collected_count; /* collections since the session began whose values were handed out */
+    bool has_rates_later;     /* the first collection had none of what is polled */
     bool is_complete;         /* all that was asked for has told its first values */
     bool is_enumerated;       /* which meters there are is known */
     uint64_t collection;      /* of meters: a number for each */

@@ -279,6 +279,7 @@ static int take_value(struct sn_watched *watched, const struct sonde_event *even
         .quantile_count = record->quantile_count,
     };
     set_time(&reading, event);
+    watched->has_rates_later |= reading.kind == SONDE_POINT_RATE && isnan(reading.value);
     meet_meter(watched, record->meter);
     (void)sn_point_series_add(&watched->series, &reading);
     return SONDE_OK;
@@ -355,6 +356,7 @@ void sn_watched_restart(struct sn_watched *watched)
 {
     watched->collection_ns = 0;
     watched->collected_count = 0;
+    watched->has_rates_later = false;
     watched->is_series_limited = false;
     watched->is_histogram_limited = false;
 }

@@ -224,6 +224,7 @@ static int show_format(struct sn_counters_run *run, const struct sn_counter_form
     };
     run->options.no_provisional =
         run->options.no_provisional || run->once || !format->takes_provisional;
+    run->options.with_rates = run->once && !format->takes_total;
     run->view = &sn_counters_write_view;
     run->user = &writer;
     return sn_counters_run(run, err);

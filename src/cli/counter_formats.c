@@ -310,4 +310,4 @@ static void line_point(struct sn_buf *to, struct sn_counter_document *document,
 }
 
 const struct sn_counter_format sn_counter_ndjson = {
-    .name = "ndjson", .takes_provisional = true, .point = line_point};
+    .name = "ndjson", .takes_provisional = true, .takes_total = true, .point = line_point};

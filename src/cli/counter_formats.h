@@ -20,6 +20,7 @@ struct sn_counter_document {
 struct sn_counter_format {
     const char *name;
     bool takes_provisional; /* it can say that a value is */
+    bool takes_total;       /* a counter without a rate has a line, too */
     void (*begin)(struct sn_buf *to, const struct sn_counter_document *document); /* or NULL */
     /* `process`: the name of whose it is, "" when not known. */
     void (*point)(struct sn_buf *to, struct sn_counter_document *document,
