@@ -19,7 +19,7 @@ DEADLINE = 60  # seconds, for a machine that is busy with other things
 
 
 def skip(reason):
-    print(f"{os.path.basename(sys.argv[0])}: {reason}")
+    print("skipped: " + reason)
     sys.exit(77)
 
 

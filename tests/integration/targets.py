@@ -25,6 +25,9 @@ RUNTIME = "Microsoft-Windows-DotNETRuntime"
 RUNDOWN = RUNTIME + "Rundown"
 NOBODY = 65534
 
+# The end of a reason that a package would remove: with CI=true such a skip is a failure (tools/run-tests).
+INSTALLABLE = "'tools/install test' installs it"
+
 # How long anything may take before it counts as hanging. Nothing is asserted about how fast it is.
 PATIENCE = 180
 LIFETIME = 900
@@ -94,8 +97,51 @@ def all_stopped(pid):
         return False  # one ended meanwhile
 
 
+def _look_for_runtimes():
+    """Their folder, or the reason why there are none."""
+    found = subprocess.run([os.path.join(ROOT, "tools", "test-runtimes")], capture_output=True, text=True)
+    if found.returncode:
+        return None, "no .NET runtimes: " + found.stderr.strip()
+    if not os.path.exists(APP):
+        return None, "the test apps are not built: tests/apps/build"
+    return found.stdout.strip(), None
+
+
+_runtimes = None
+
+
+def find_runtimes():
+    """The folder with a runtime of each major version. Where there is none, the test that asks is skipped."""
+    global _runtimes
+    _runtimes = _runtimes or _look_for_runtimes()
+    folder, reason = _runtimes
+    if reason:
+        raise unittest.SkipTest(reason)
+    return folder
+
+
+def require_runtimes():
+    """For programs without test cases: they end here where there is no runtime."""
+    try:
+        find_runtimes()
+    except unittest.SkipTest as reason:
+        skip(str(reason))
+
+
+def tell_retry(reason):
+    """Says that what failed is repeated inside the test: the summary of tools/run-tests counts these lines."""
+    print(f"tried again: {' '.join(str(reason).split())[:300]}", file=sys.stderr, flush=True)
+
+
 def find_dotnet(major):
-    return os.path.join(_runtimes, str(major), "dotnet")
+    return os.path.join(find_runtimes(), str(major), "dotnet")
+
+
+def need(*programs):
+    """Skips the test where one of these is missing, which `tools/install test` installs."""
+    for program in programs:
+        if not shutil.which(program):
+            raise unittest.SkipTest(f"no {program}; {INSTALLABLE}")
 
 
 def environment(**changes):
@@ -361,25 +407,18 @@ def can(*argv):
     return subprocess.run(argv, stdin=subprocess.DEVNULL, capture_output=True).returncode == 0
 
 
-def find_runtimes():
-    """To be called before anything is started; ends the test when there is nothing to start."""
-    global _runtimes
-    if not os.access(SONDE, os.X_OK):
-        skip(f"no sonde at {SONDE}")
-    found = subprocess.run([os.path.join(ROOT, "tools", "test-runtimes")], capture_output=True, text=True)
-    if found.returncode:
-        skip("no .NET runtimes: " + found.stderr.strip())
-    if not os.path.exists(APP):
-        skip("the test apps are not built: tests/apps/build")
-    _runtimes = found.stdout.strip()
+def name_of(test):
+    """Class.test_x of a test; Class of all of them that one skip left out."""
+    return re.sub(r"^(?:setUp\w+ \()?(?:__main__\.?)?(.*?)\)?$", r"\1", test.id()) or "all"
 
 
 def main():
-    find_runtimes()
+    if not os.access(SONDE, os.X_OK):
+        skip(f"no sonde at {SONDE}")
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))  # so that cleanups run
     result = unittest.main(exit=False).result
     for test, reason in result.skipped:
-        print(f"skipped: {test.id()}: {reason}", file=sys.stderr)
+        print(f"skipped: {name_of(test)}: {' '.join(reason.split())}", file=sys.stderr)
     if not result.wasSuccessful():
         sys.exit(1)
     if result.testsRun and len(result.skipped) == result.testsRun:

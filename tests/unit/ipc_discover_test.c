@@ -3,20 +3,16 @@
  *
  * The test starts itself again as a process that looks like a runtime: two threads, one with a name
  * of the runtime's, and a socket as told by its first argument. */
+#include "check.h"
+
 #include <fcntl.h>
 #include <grp.h>
 #include <sched.h>
-#include <setjmp.h>
 #include <signal.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <sys/mount.h>
 #include <sys/prctl.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
-
-#include <cmocka.h>
 
 #include "base/clock.h"
 #include "ipc_fake.h"
@@ -255,7 +251,7 @@ static void a_socket_of_another_user_is_a_fake(void **state)
     char path[256];
     (void)state;
     if (geteuid() != 0)
-        skip();
+        skip_because("needs root");
     struct child child = start("none", NULL, become_nobody);
     name_for(&child, path, sizeof(path));
     int impostor = listen_at(path);
@@ -277,7 +273,7 @@ static void of_another_user_root_reaches_and_nobody_does_not(void **state)
 {
     (void)state;
     if (geteuid() != 0)
-        skip();
+        skip_because("needs root");
     struct child nobodys = start("socket", NULL, become_nobody);
     struct child roots = start("socket", NULL, NULL);
     struct sonde_error err = {0};
@@ -472,7 +468,7 @@ static void a_target_is_looked_at_within_its_root(void **state)
     char path[300];
     (void)state;
     if (geteuid() != 0)
-        skip();
+        skip_because("needs root");
     (void)snprintf(root, sizeof(root),
                    "%s/a-long-name-for-a-directory-to-be-a-root-of-its-own-and-then-some-more-of-it"
                    "-until-it-is-really-too-long",
@@ -550,7 +546,7 @@ static void a_target_in_other_namespaces_is_found(void **state)
     if (read(ready[0], &byte, 1) != 1) { /* not allowed here */
         close(ready[0]);
         (void)waitpid(outer, NULL, 0);
-        skip();
+        skip_because("no namespaces to be had");
     }
     close(ready[0]);
     char path[64];
@@ -617,7 +613,7 @@ static void a_file_the_targets_user_cannot_read_is_refused(void **state)
     struct sonde_error err = {0};
     (void)state;
     if (geteuid() != 0)
-        skip();
+        skip_because("needs root");
     struct child child = start("socket", NULL, become_nobody);
     assert_true(is_listed(&child));
     (void)snprintf(closed, sizeof(closed), "%s/closed", directory);

@@ -127,7 +127,7 @@ static void this_kernel_is_read_alike_both_ways(void **state)
     struct sn_kallsyms_symbol symbol = {0};
     size_t hits = 0;
     if (sn_kallsyms_new(SN_KALLSYMS_PATH, &all, &err) != SONDE_OK)
-        skip(); /* hidden from this user */
+        skip_because("the kernel hides its symbols from this user");
     check.all = all;
     for (size_t i = 0; i < 4096; i++) {
         addresses[i] = 0xffffffff80000000 + i * 0x1003;

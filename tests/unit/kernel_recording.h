@@ -191,8 +191,7 @@ static inline void need_machine(void)
     const char *why = "";
     if (sn_kernel_probe(&why) == SN_RUNG_MACHINE)
         return;
-    print_message("%s\n", why);
-    skip();
+    skip_because(why);
 }
 
 /* --- children --- */

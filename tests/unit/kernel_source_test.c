@@ -316,8 +316,7 @@ static void make_cgroup(char *path, size_t size, const char *parent_of_all[])
         if (mkdir(path, 0755) == 0)
             return;
     }
-    print_message("no cgroup can be made here\n");
-    skip();
+    skip_because("no cgroup can be made here");
 }
 
 static void join_cgroup(const char *path, pid_t pid)
@@ -401,8 +400,7 @@ static void a_pid_that_is_used_again_is_another_process(void **state)
     finish(&recording);
     end(&recording);
     if (!is_reused) {
-        print_message("pids cannot be chosen here\n");
-        skip();
+        skip_because("pids cannot be chosen here");
     }
     const struct heard *heard = &recording.heard;
     assert_int_equal(heard->counts[SN_UNIVERSAL_EXISTING_PROCESS], 1);
@@ -456,7 +454,7 @@ static void in_a_pid_namespace_others_are_nobody(void **state)
     reap(outside);
     assert_true(WIFEXITED(status));
     if (WEXITSTATUS(status) == 77)
-        skip(); /* no namespaces for us */
+        skip_because("no namespaces to be had");
     assert_int_equal(WEXITSTATUS(status), 0);
 }
 
@@ -505,7 +503,7 @@ static void without_rights_own_threads_are_sampled(void **state)
 {
     (void)state;
     if (geteuid() != 0)
-        skip(); /* the rung there is may be any */
+        skip_because("needs root");
     (void)fflush(NULL);
     pid_t pid = fork();
     if (pid == 0)

@@ -442,10 +442,10 @@ static void leaves_in_libc_get_their_callers_back(void **state)
     struct sampler sampler = {0};
     struct code_space space = {0};
 #ifdef __SANITIZE_ADDRESS__
-    skip(); /* the sanitizer has memory functions of its own, not libc's */
+    skip_because("the sanitizer has memory functions of its own");
 #endif
     if (!open_sampler(&sampler))
-        skip();
+        skip_because("no samples of this process");
     zero_fd = open("/dev/zero", O_RDONLY | O_CLOEXEC);
     assert_true(zero_fd >= 0);
     for (size_t i = 0; i < WORK_COUNT; i++)

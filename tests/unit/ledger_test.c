@@ -1,16 +1,12 @@
 /* The ledger of sessions: what is written is read, and nothing else; what the kernel tells of a
  * stream. */
+#include "check.h"
+
 #include <fcntl.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <unistd.h>
-
-#include <cmocka.h>
 
 #include "base/buf.h"
 #include "base/own.h"
@@ -88,8 +84,7 @@ static void the_kernel_knows_the_other_end(void **state)
     (void)state;
     assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair), 0);
     if (!sn_stream_end_of(pair[0], &end)) {
-        print_message("the kernel has no sock_diag for Unix sockets\n");
-        skip();
+        skip_because("the kernel has no sock_diag for Unix sockets");
     }
     assert_int_equal(sn_stream_end_state(&end), SN_STREAM_HELD);
     assert_true(sn_stream_end_is_of(&end, getpid()));
@@ -129,7 +124,7 @@ static void an_entry_is_judged_by_what_the_kernel_says(void **state)
     assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair), 0);
     SN_AUTO(sn_close) int folder = sn_run_folder_make();
     if (folder < 0 || !sn_stream_end_of(pair[0], &end))
-        skip();
+        skip_because("no sock_diag for Unix sockets, or no folder for the ledger");
     note_left(&target, pair[0], name);
     /* its owner is killed, but somebody has inherited the stream */
     assert_int_equal(sn_ledger_judge(folder, name, &target, &note, &id), SN_LEDGER_OWNED);
@@ -157,7 +152,7 @@ static void a_stream_of_another_process_is_left_alone(void **state)
     assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair), 0);
     SN_AUTO(sn_close) int folder = sn_run_folder_make();
     if (folder < 0 || !sn_stream_end_of(pair[0], &end))
-        skip();
+        skip_because("no sock_diag for Unix sockets, or no folder for the ledger");
     note_left(&target, pair[0], name);
     close(pair[0]);
     assert_int_equal(sn_ledger_judge(folder, name, &target, &note, &id), SN_LEDGER_OWNED);

@@ -64,7 +64,7 @@ static void every_declared_function_is_exported(void **state)
 {
     (void)state;
     if (!library)
-        skip();
+        skip_because("libsonde.so is not built");
     DIR *dir = opendir(HEADERS);
     assert_non_null(dir);
     unsigned count = 0;
@@ -83,7 +83,7 @@ static void what_is_internal_stays_inside(void **state)
 {
     (void)state;
     if (!library)
-        skip();
+        skip_because("libsonde.so is not built");
     static const char *const names[] = {"sn_fail",     "sn_loop_new",   "sn_buf_append",
                                         "sn_road_new", "sn_ipc_encode", "main"};
     for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++) {
@@ -101,7 +101,7 @@ static void a_call_into_it_works(void **state)
 {
     (void)state;
     if (!library)
-        skip();
+        skip_because("libsonde.so is not built");
     void *symbol = dlsym(library, "sonde_status_name");
     const char *(*status_name)(int) = NULL;
     assert_non_null(symbol);
@@ -151,7 +151,7 @@ static void compile_each_header(const char *compiler, const char *language, cons
         (void)snprintf(line, sizeof(line), "#include <sonde/%s.h>\nint used;\n", headers[i]);
         int rc = compile(compiler, language, standard, line);
         if (rc < 0)
-            skip();
+            skip_because("a compiler is missing" INSTALLABLE);
         if (rc != 0)
             fail_msg("sonde/%s.h does not stand alone in %s", headers[i], standard);
     }

@@ -35,14 +35,13 @@ static void one_that_never_started_leaves_nothing_open(void **state)
     (void)state;
     const char *why = "";
     if (sn_kernel_probe(&why) != SN_RUNG_MACHINE)
-        skip();
+        skip_because(why);
     struct sonde_record_options options = {.size = sizeof(options), .cgroup = "/"};
     struct sn_machine *machine = NULL;
     struct sonde_error err = {0};
     size_t before = open_descriptors();
     if (sn_machine_new(&options, &machine, &err) != SONDE_OK) {
-        print_message("%s\n", err.text);
-        skip();
+        skip_because(err.text);
     }
     assert_true(open_descriptors() > before);
     sn_machine_free(machine);

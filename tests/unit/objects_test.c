@@ -210,7 +210,7 @@ static void deleted_and_replaced_files_are_the_mapped_ones(void **state)
     struct sn_object_mapping mapping = {0};
     struct sn_object_facts facts = {0};
     if (geteuid() != 0)
-        skip(); /* map_files are root's */
+        skip_because("needs root: map_files");
     write_file(path_of(fixture, "gone.so", path), fixture->tiny.bytes, fixture->tiny.size);
     void *memory = map_copy(path, kernel_path, &mapping);
     assert_int_equal(unlink(path), 0);
@@ -452,7 +452,7 @@ static void links_out_of_the_root_lead_nowhere(void **state)
     char path[PATH_SIZE];
     int ready[2];
     if (geteuid() != 0)
-        skip(); /* chroot is root's */
+        skip_because("needs root: chroot");
     write_file(path_of(fixture, "inside.so", path), fixture->tiny.bytes, fixture->tiny.size);
     assert_int_equal(symlink(TINY, path_of(fixture, "absolute.so", path)), 0);
     assert_int_equal(symlink("../../../../../../../.." TINY, path_of(fixture, "up.so", path)), 0);

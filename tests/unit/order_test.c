@@ -279,7 +279,7 @@ static void a_window_that_is_entered_from_its_own_release_stops_the_program(void
 {
     (void)state;
 #ifdef NDEBUG
-    skip(); /* the program was built without assertions */
+    skip_because("the program was built without assertions");
 #endif
     static sn_order_fn *const releases[] = {hold_another, release_more};
     for (size_t i = 0; i < sizeof(releases) / sizeof(*releases); i++) {

@@ -127,8 +127,7 @@ static void a_thread_number_used_again_is_sampled(void **state)
     finish(&recording);
     end(&recording);
     if (!is_reused) {
-        print_message("pids cannot be chosen here\n");
-        skip();
+        skip_because("pids cannot be chosen here");
     }
     assert_true(before >= 10);
     assert_true(recording.heard.counts[SN_UNIVERSAL_CPU] >= before + 10);

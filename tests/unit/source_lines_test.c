@@ -127,7 +127,7 @@ static void files_of_a_process_are_found_below_its_root(void **state)
     SN_AUTO(sn_memory_free) struct sn_memory *memory = NULL;
     struct sonde_error err = {0};
     if (sn_memory_of_process((uint32_t)getpid(), &memory, &err) != SONDE_OK)
-        skip();
+        skip_because(err.text);
     struct sn_memory_module module = module_of(&file, GOLDEN "sidecar.dll");
     assert_true(has_lines(memory, &module));
     module = module_of(&file, GOLDEN "missing.dll");

@@ -162,10 +162,8 @@ static void switches_are_read_however_long_the_text_is(void **context)
 {
     (void)context;
     struct sn_thread_state state;
-    if (geteuid() != 0) {
-        print_message("only root may belong to thousands of groups\n");
-        skip();
-    }
+    if (geteuid() != 0)
+        skip_because("only root may belong to thousands of groups");
     pid_t child = start(sleep_in_many_groups);
     wait_until_begun();
     look_until(child, false, SN_THREAD_WAITING, &state);
@@ -445,7 +443,7 @@ static void another_thread_waits(void **context)
     sn_memory_free(memory);
     end(child);
     if (!atomic_load(&waiter.taken))
-        skip();
+        skip_because("the machine was too busy: no stop was taken");
 }
 
 /* The number of a thread that has ended belongs to another: that one is left alone. */

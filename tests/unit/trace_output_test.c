@@ -267,7 +267,7 @@ static void a_full_disk_is_told_with_the_file(void **state)
     struct sonde_error err = {0};
     static const char payload[60000];
     if (access("/dev/full", W_OK) != 0)
-        skip();
+        skip_because("no /dev/full");
     struct sn_trace_output_options options = {.path = "/dev/full", .version = 4, .info = get_info};
     assert_int_equal(sn_trace_output_new(fixture->loop, &options, &fixture->output, &err),
                      SONDE_OK);

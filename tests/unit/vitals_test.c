@@ -548,10 +548,8 @@ static void a_process_that_ended_is_gone(void **state)
 static void make_group(const char *mount, char path[128])
 {
     (void)snprintf(path, 128, "%s/sonde-test-%d", mount, (int)getpid());
-    if (mkdir(path, 0755) != 0) {
-        print_message("no group of our own under %s\n", mount);
-        skip();
-    }
+    if (mkdir(path, 0755) != 0)
+        skip_because("no control group can be made here");
 }
 
 static bool put(const char *group, const char *file, const char *text)
@@ -605,7 +603,7 @@ static void a_real_limit_of_the_cpu_is_seen_to_throttle(void **state)
     end(pid);
     assert_int_equal(rmdir(group), 0);
     if (!is_limited)
-        skip();
+        skip_because("no control group of ours can limit the CPU");
 }
 
 static void a_real_group_of_version_2_tells_its_pressure(void **state)
@@ -627,7 +625,7 @@ static void a_real_group_of_version_2_tells_its_pressure(void **state)
     end(pid);
     assert_int_equal(rmdir(group), 0);
     if (!is_moved)
-        skip();
+        skip_because("no control group of version 2, or no pressure");
 }
 
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
