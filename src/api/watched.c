@@ -27,10 +27,15 @@
 #define COUNTERS_GRACE_NS (10ull * SN_NS_PER_MS) /* where there are no meters */
 #define FIRST_MOST_NS     (5ull * SN_NS_PER_SECOND)
 #define GAP_MOST_NS       (1000ull * SN_NS_PER_MS)
+#define GAP_LOOK_NS       (1ull * SN_NS_PER_MS)
+#define LONG_GAP_LOOK_NS  (20ull * SN_NS_PER_MS)
 
 /* Of counters alone: the thread that polls them sleeps for so long before it is seen to be idle. */
 #define YOUNG_MOST_NS     (1000ull * SN_NS_PER_MS)
 #define YOUNG_GAP_MOST_NS (1500ull * SN_NS_PER_MS)
+
+/* A quick answer is waited for as long as the slow one would take, but no longer than this. */
+#define QUICK_WORTH_MOST_NS (30ull * SN_NS_PER_SECOND)
 
 /* From the opening of a session until it has told which meters there are. */
 #define METERS_TELL_NS (150ull * SN_NS_PER_MS)
@@ -317,10 +322,21 @@ static bool is_answer_complete(const struct sn_watched *watched, uint64_t now_ns
            !are_meters_late(watched);
 }
 
+/* A process on a busy machine may need more than `usual_ns`. Giving up means to wait for a whole
+ * interval. */
+static uint64_t patience_for_quick_ns(const struct sn_watched *watched, uint64_t usual_ns)
+{
+    uint64_t slow_ns = watched->common->interval_ns;
+    if (slow_ns > QUICK_WORTH_MOST_NS)
+        slow_ns = QUICK_WORTH_MOST_NS;
+    return slow_ns > usual_ns ? slow_ns : usual_ns;
+}
+
 static bool is_first_over(const struct sn_watched *watched, uint64_t now_ns)
 {
     return is_answer_complete(watched, now_ns) ||
-           (watched->phase == SONDE_CONSUMER_LIVE && now_ns >= watched->stage_ns + FIRST_MOST_NS);
+           (watched->phase == SONDE_CONSUMER_LIVE &&
+            now_ns >= watched->stage_ns + patience_for_quick_ns(watched, FIRST_MOST_NS));
 }
 
 /* What the kernel counts becomes a rate along with the runtime's. */
@@ -335,7 +351,9 @@ static void end_first(struct sn_watched *watched, uint64_t now_ns)
 static bool is_gap_over(const struct sn_watched *watched, uint64_t now_ns)
 {
     struct sonde_hub_target target;
-    if (now_ns >= watched->stage_ns + (watched->begins_anew ? YOUNG_GAP_MOST_NS : GAP_MOST_NS))
+    uint64_t most_ns =
+        watched->begins_anew ? patience_for_quick_ns(watched, YOUNG_GAP_MOST_NS) : GAP_MOST_NS;
+    if (now_ns >= watched->stage_ns + most_ns)
         return true;
     if (sonde_hub_target(watched->common->hub, watched->sight.process.pid, &target, NULL) !=
         SONDE_OK)
@@ -424,7 +442,8 @@ static uint64_t next_tend(const struct sn_watched *watched, uint64_t now_ns)
     case SN_WATCHED_FIRST:
         return watched->answered_ns && grace_end_ns(watched) > now_ns ? grace_end_ns(watched)
                                                                       : now_ns + FIRST_INTERVAL_NS;
-    case SN_WATCHED_GAP: return now_ns + SN_NS_PER_MS;
+    case SN_WATCHED_GAP:
+        return now_ns + (now_ns - watched->stage_ns < GAP_MOST_NS ? GAP_LOOK_NS : LONG_GAP_LOOK_NS);
     case SN_WATCHED_IDLE: return watched->retry_ns ? watched->retry_ns : UINT64_MAX;
     case SN_WATCHED_LASTING: return watched->has_meters_asked ? UINT64_MAX : watched->old_ns;
     default: return UINT64_MAX;
