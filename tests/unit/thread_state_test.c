@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <grp.h>
+#include <linux/futex.h>
 #include <poll.h>
 #include <pthread.h>
 #include <sched.h>
@@ -38,6 +39,7 @@ struct shared {
     atomic_uint_least64_t signals;
     atomic_uint_least64_t sent;
     atomic_bool is_enough;       /* of signals */
+    atomic_uint word;            /* that nobody changes */
     atomic_uint_least64_t stack; /* where the child has its mark */
 };
 
@@ -146,6 +148,46 @@ static void waiting(void **context)
     assert_int_equal(state.held_ns, 0);
     sn_thread_state_done(&state);
     end(child);
+}
+
+static void wait_in_futex(const struct timespec *limit)
+{
+    for (;;) {
+        atomic_fetch_add(&shared->rounds, 1);
+        (void)syscall(SYS_futex, &shared->word, FUTEX_WAIT, 0, limit, NULL, 0);
+    }
+}
+
+static void wait_for_ever(void)
+{
+    wait_in_futex(NULL);
+}
+
+static void wait_for_a_day(void)
+{
+    const struct timespec day = {.tv_sec = 86400};
+    wait_in_futex(&day);
+}
+
+static bool sees_time_limit_of(void (*body)(void))
+{
+    struct sn_thread_state state;
+    pid_t child = start(body);
+    wait_until_begun();
+    look_until(child, false, SN_THREAD_WAITING, &state);
+    assert_int_equal(state.syscall, SYS_futex);
+    bool has_timeout = state.has_timeout;
+    sn_thread_state_done(&state);
+    end(child);
+    return has_timeout;
+}
+
+/* One that ends by itself is part of no deadlock. */
+static void a_wait_with_a_time_limit_is_not_one_for_ever(void **context)
+{
+    (void)context;
+    assert_true(sees_time_limit_of(wait_for_a_day));
+    assert_false(sees_time_limit_of(wait_for_ever));
 }
 
 /* With so many groups the kernel's text of a thread is longer than a page or two. */
@@ -517,6 +559,7 @@ int main(void)
         return 1;
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(waiting),
+        cmocka_unit_test(a_wait_with_a_time_limit_is_not_one_for_ever),
         cmocka_unit_test(switches_are_read_however_long_the_text_is),
         cmocka_unit_test(running),
         cmocka_unit_test(stopped_while_running),
