@@ -1,19 +1,20 @@
 /* Locks of a runtime made by hand: who holds them is told only where it is proved, and who waits
  * for them only where more than a stale word says so. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
+#include <linux/futex.h>
+#include <poll.h>
+#include <pthread.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/syscall.h>
-
-#include <cmocka.h>
+#include <unistd.h>
 
 #include "base/err.h"
+#include "check.h"
 #include "source/memory/contract.h"
 #include "source/memory/locks.h"
+#include "source/memory/memory_internal.h"
 #include "source/memory/runtime_memory.h"
 #include "source/memory/thread_state.h"
 #include "source/memory/type_system.h"
@@ -26,6 +27,7 @@
 #define LOCKS       2u
 #define STACK_WORDS 64u
 #define STACK_AT    UINT64_C(0x7e0099900000)
+#define TRIES       2000u
 
 static struct scene scene;
 
@@ -243,6 +245,88 @@ static void a_circle_is_a_deadlock(void **state)
     close_bench(&bench);
 }
 
+/* A thread of ours that sleeps in a futex until it is woken, and then sleeps again. */
+struct sleeper {
+    pthread_t thread;
+    atomic_uint tid;
+    atomic_uint word; /* which of its sleeps it is in */
+    atomic_bool is_over;
+};
+
+static void *sleep_again_and_again(void *user)
+{
+    struct sleeper *sleeper = user;
+    atomic_store(&sleeper->tid, (unsigned)gettid());
+    while (!atomic_load(&sleeper->is_over)) {
+        unsigned word = atomic_load(&sleeper->word);
+        (void)syscall(SYS_futex, &sleeper->word, FUTEX_WAIT, word, NULL, NULL, 0);
+    }
+    return NULL;
+}
+
+static void wake(struct sleeper *sleeper)
+{
+    atomic_fetch_add(&sleeper->word, 1);
+    (void)syscall(SYS_futex, &sleeper->word, FUTEX_WAKE, 1, NULL, NULL, 0);
+}
+
+/* Looks at it, as whoever reads stacks does, when it has been switched away after `switches`. */
+static void look_at_sleeper(struct bench *bench, size_t thread, const struct sleeper *sleeper,
+                            uint64_t switches)
+{
+    struct sn_thread_state seen;
+    bool is_asleep = false;
+    for (unsigned i = 0; i < TRIES && !is_asleep; i++) {
+        sn_thread_state_read(bench->runtime->memory, (uint32_t)getpid(), atomic_load(&sleeper->tid),
+                             false, &seen);
+        is_asleep =
+            seen.how == SN_THREAD_WAITING && seen.syscall == SYS_futex && seen.switches > switches;
+        bench->states[thread].switches = seen.switches;
+        sn_thread_state_done(&seen);
+        if (!is_asleep)
+            (void)poll(NULL, 0, 5);
+    }
+    assert_true(is_asleep);
+    bench->threads[thread].tid = atomic_load(&sleeper->tid);
+}
+
+/* Threads are looked at one after the other: what the first waited for when it was looked at is no
+ * part of a circle if it has gone on when the second is. */
+static void waits_of_different_times_are_no_deadlock(void **state)
+{
+    struct bench bench;
+    struct sleeper sleepers[2] = {0};
+    (void)state;
+    open_bench(&bench, ENTRY "," BLOCK);
+    bench.runtime->memory->pid = (uint32_t)getpid();
+    hold(&bench, 0, 0, 1);
+    hold(&bench, 1, 1, 1);
+    point(&bench, 0, 1, 5);
+    point(&bench, 1, 0, 5);
+    for (size_t i = 0; i < 2; i++) {
+        assert_int_equal(
+            pthread_create(&sleepers[i].thread, NULL, sleep_again_and_again, &sleepers[i]), 0);
+        look_at_sleeper(&bench, i, &sleepers[i], 0);
+    }
+    look(&bench);
+    assert_int_equal(bench.list.deadlocks, 1);
+    uint64_t seen = bench.states[0].switches;
+    wake(&sleepers[0]);
+    look_at_sleeper(&bench, 0, &sleepers[0], seen);
+    look(&bench);
+    assert_int_equal(bench.list.deadlocks, 1); /* both were looked at since */
+    bench.states[0].switches = seen;
+    look(&bench);
+    assert_int_equal(bench.list.deadlocks, 0);
+    assert_int_equal(bench.list.waits_for[0], 2); /* which is told as what was seen */
+    for (size_t i = 0; i < 2; i++) {
+        atomic_store(&sleepers[i].is_over, true);
+        wake(&sleepers[i]);
+        assert_int_equal(pthread_join(sleepers[i].thread, NULL), 0);
+    }
+    close_bench(&bench);
+}
+
 static void frames_tell_what_is_waited_for(void **state)
 {
     static const struct {
@@ -273,6 +357,7 @@ int main(void)
         cmocka_unit_test(stale_words_make_no_waiters),
         cmocka_unit_test(a_lock_has_no_more_waiters_than_it_counts),
         cmocka_unit_test(a_circle_is_a_deadlock),
+        cmocka_unit_test(waits_of_different_times_are_no_deadlock),
         cmocka_unit_test(frames_tell_what_is_waited_for),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
