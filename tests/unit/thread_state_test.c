@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <grp.h>
+#include <limits.h>
 #include <linux/futex.h>
 #include <poll.h>
 #include <pthread.h>
@@ -552,6 +553,74 @@ static void memory_comes_late(void **context)
     end(child);
 }
 
+/* Of a thread that goes on while it is copied: as often as `moves_left` says it wakes, and sleeps
+ * in the same place again before the bytes come. Every copy differs. */
+struct torn {
+    pid_t child;
+    unsigned moves_left;
+    uint8_t copies;
+};
+
+static size_t read_torn(void *user, uint64_t address, void *to, size_t size)
+{
+    struct torn *torn = user;
+    (void)address;
+    if (torn->moves_left) {
+        uint64_t before = atomic_load(&shared->rounds);
+        torn->moves_left--;
+        assert_int_equal(kill(torn->child, SIGRTMIN), 0);
+        for (unsigned i = 0; i < TRIES && atomic_load(&shared->rounds) == before; i++)
+            (void)poll(NULL, 0, 5);
+        assert_true(atomic_load(&shared->rounds) != before);
+        for (unsigned i = 0; i < TRIES && state_of(torn->child) != 'S'; i++)
+            (void)poll(NULL, 0, 5);
+        assert_int_equal(state_of(torn->child), 'S');
+    }
+    memset(to, ++torn->copies, size);
+    return size;
+}
+
+static void look_while_it_moves(pid_t child, unsigned moves, struct sn_thread_state *ret_state)
+{
+    struct torn torn = {.child = child, .moves_left = moves};
+    struct sn_memory *memory = NULL;
+    const struct sn_memory_source source = {read_torn, NULL, &torn};
+    look_until(child, false, SN_THREAD_WAITING, ret_state); /* it is asleep from now on */
+    sn_thread_state_done(ret_state);
+    assert_int_equal(sn_memory_of_source(&source, NULL, 0, &memory, NULL), 0);
+    sn_thread_state_read(memory, (uint32_t)child, (uint32_t)child, false, ret_state);
+    sn_memory_free(memory);
+}
+
+static void a_stack_that_moved_while_it_was_copied_is_copied_again(void **context)
+{
+    (void)context;
+    struct sn_thread_state state;
+    pid_t child = start(sleep_on);
+    wait_until_begun();
+    look_while_it_moves(child, 1, &state);
+    assert_int_equal(state.how, SN_THREAD_WAITING);
+    assert_true(state.stack_size > 0);
+    assert_true(state.stack[0] > 1); /* not the copy during which it moved */
+    sn_thread_state_done(&state);
+    end(child);
+}
+
+static void a_stack_that_moves_at_every_copy_is_not_given(void **context)
+{
+    (void)context;
+    struct sn_thread_state state;
+    pid_t child = start(sleep_on);
+    wait_until_begun();
+    look_while_it_moves(child, UINT_MAX, &state);
+    assert_int_equal(state.how, SN_THREAD_RUNNING);
+    assert_int_equal(state.stack_size, 0);
+    assert_int_equal(state.registers.ip, 0);
+    assert_int_equal(state.registers.sp, 0);
+    sn_thread_state_done(&state);
+    end(child);
+}
+
 int main(void)
 {
     shared = mmap(NULL, sizeof(*shared), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
@@ -572,6 +641,8 @@ int main(void)
         cmocka_unit_test(another_thread_waits),
         cmocka_unit_test(number_is_anothers),
         cmocka_unit_test(memory_comes_late),
+        cmocka_unit_test(a_stack_that_moved_while_it_was_copied_is_copied_again),
+        cmocka_unit_test(a_stack_that_moves_at_every_copy_is_not_given),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
