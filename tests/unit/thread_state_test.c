@@ -8,6 +8,7 @@
 #include <poll.h>
 #include <pthread.h>
 #include <sched.h>
+#include <semaphore.h>
 #include <signal.h>
 #include <stdatomic.h>
 #include <stdio.h>
@@ -33,6 +34,30 @@
 #define DEEP    (64u << 10)
 #define LOOKS   50u
 #define LONG_NS (30ull * SN_NS_PER_SECOND)
+
+#define HOLD_MAX_NS INT64_C(100000000) /* as thread_hold.h promises */
+
+/* The longest that a holder has said it would wait for a copy. The deadline counts, not when the
+ * machine had time for it: it is never later than that much from when the wait begins. */
+static struct {
+    unsigned count;
+    int64_t longest_ns;
+} copy_waits;
+
+int __real_sem_clockwait(sem_t *semaphore, clockid_t clock, const struct timespec *end);
+int __wrap_sem_clockwait(sem_t *semaphore, clockid_t clock, const struct timespec *end);
+
+int __wrap_sem_clockwait(sem_t *semaphore, clockid_t clock, const struct timespec *end)
+{
+    struct timespec now;
+    (void)clock_gettime(clock, &now);
+    int64_t left_ns = (int64_t)(end->tv_sec - now.tv_sec) * (int64_t)SN_NS_PER_SECOND +
+                      end->tv_nsec - now.tv_nsec;
+    copy_waits.count++;
+    if (left_ns > copy_waits.longest_ns)
+        copy_waits.longest_ns = left_ns;
+    return __real_sem_clockwait(semaphore, clock, end);
+}
 
 /* What the child and we both see. */
 struct shared {
@@ -532,25 +557,40 @@ static size_t read_late(void *user, uint64_t address, void *to, size_t size)
     return size;
 }
 
-static void memory_comes_late(void **context)
+static void look_with_late_memory(struct late *late)
 {
-    (void)context;
     struct sn_thread_state state;
     struct sn_memory *memory = NULL;
-    struct late late = {0};
-    const struct sn_memory_source source = {read_late, NULL, &late};
+    const struct sn_memory_source source = {read_late, NULL, late};
     pid_t child = start(spin);
     wait_until_begun();
     assert_int_equal(sn_memory_of_source(&source, NULL, 0, &memory, NULL), 0);
-    for (unsigned i = 0; i < TRIES && !late.was_read; i++) {
+    for (unsigned i = 0; i < TRIES && !late->was_read; i++) {
         sn_thread_state_read(memory, (uint32_t)child, (uint32_t)child, true, &state);
         assert_int_equal(state.how, SN_THREAD_RUNNING); /* what was read is not of one moment */
         sn_thread_state_done(&state);
     }
-    assert_true(late.works);
     assert_works_on();
     sn_memory_free(memory);
     end(child);
+}
+
+static void memory_comes_late(void **context)
+{
+    (void)context;
+    struct late late = {0};
+    look_with_late_memory(&late);
+    assert_true(late.works);
+}
+
+static void a_thread_is_held_for_a_tenth_of_a_second_at_most(void **context)
+{
+    (void)context;
+    struct late late = {0};
+    memset(&copy_waits, 0, sizeof(copy_waits));
+    look_with_late_memory(&late);
+    assert_true(copy_waits.count > 0);
+    assert_true(copy_waits.longest_ns <= HOLD_MAX_NS);
 }
 
 /* Of a thread that goes on while it is copied: as often as `moves_left` says it wakes, and sleeps
@@ -641,6 +681,7 @@ int main(void)
         cmocka_unit_test(another_thread_waits),
         cmocka_unit_test(number_is_anothers),
         cmocka_unit_test(memory_comes_late),
+        cmocka_unit_test(a_thread_is_held_for_a_tenth_of_a_second_at_most),
         cmocka_unit_test(a_stack_that_moved_while_it_was_copied_is_copied_again),
         cmocka_unit_test(a_stack_that_moves_at_every_copy_is_not_given),
     };
