@@ -294,6 +294,24 @@ static void codes_and_sessions_end_and_are_few(void **state)
     }
 }
 
+static void a_session_that_nobody_uses_ends(void **state)
+{
+    (void)state;
+    char cookie[SN_TOKEN_SIZE];
+    struct sonde_error err = {0};
+    struct sn_session_table table = {0};
+    uint64_t used = 1 + SN_SESSION_IDLE_MAX_NS;
+    assert_int_equal(sn_session_table_admit(&table, "", 1, cookie, &err), SONDE_OK);
+    uint64_t id = sn_session_table_find(&table, cookie, strlen(cookie), used);
+    assert_int_not_equal(id, 0); /* and is used thereby */
+    assert_true(sn_session_table_has(&table, id, used + SN_SESSION_IDLE_MAX_NS));
+    assert_false(sn_session_table_has(&table, id, used + SN_SESSION_IDLE_MAX_NS + 1));
+    assert_int_equal(
+        sn_session_table_find(&table, cookie, strlen(cookie), used + SN_SESSION_IDLE_MAX_NS + 1),
+        0);
+    assert_false(sn_session_table_has(&table, id, used)); /* it is gone for good */
+}
+
 static void a_session_stands_on_its_key(void **state)
 {
     (void)state;
@@ -562,6 +580,7 @@ int main(void)
         TEST(a_session_outlives_the_controller),
         TEST(a_cookie_counts_for_our_own_pages_only),
         TEST(codes_and_sessions_end_and_are_few),
+        TEST(a_session_that_nobody_uses_ends),
         TEST(a_session_stands_on_its_key),
         TEST(a_key_throws_out_its_own_sessions_only),
         TEST(a_link_is_worth_its_maker),
