@@ -13,8 +13,9 @@
 #include "format/zip_reader.h"
 #include "format/zip_writer.h"
 
-#define TEXT_SIZE 100000u
-#define FILE_MAX  (1u << 20)
+#define TEXT_SIZE   100000u
+#define FILE_MAX    (1u << 20)
+#define MEMBERS_MAX 4096u /* that are read */
 
 static int memory_file(void)
 {
@@ -199,6 +200,31 @@ static void bombs_do_not_go_off(void **state)
     assert_int_equal(status, SONDE_E_FORMAT);
 }
 
+/* Of a file with that many empty members. */
+static int open_crowd(size_t member_count)
+{
+    SN_AUTO(sn_close) int fd = memory_file();
+    SN_AUTO(sn_zip_writer_free) struct sn_zip_writer *writer = NULL;
+    SN_AUTO(sn_zip_free) struct sn_zip *zip = NULL;
+    char name[24];
+    assert_int_equal(sn_zip_writer_new(fd, 0, &writer, NULL), SONDE_OK);
+    for (size_t i = 0; i < member_count; i++) {
+        (void)snprintf(name, sizeof(name), "%zu", i);
+        put_member(writer, name, "", 0, 0);
+    }
+    assert_int_equal(sn_zip_writer_finish(writer, NULL), SONDE_OK);
+    int rc = sn_zip_open(fd, "x.zip", &zip, NULL);
+    assert_int_equal(rc == SONDE_OK ? sn_zip_count(zip) : 0, rc == SONDE_OK ? member_count : 0);
+    return rc;
+}
+
+static void a_file_with_too_many_members_is_refused(void **state)
+{
+    (void)state;
+    assert_int_equal(open_crowd(MEMBERS_MAX), SONDE_OK);
+    assert_int_equal(open_crowd(MEMBERS_MAX + 1), SONDE_E_LIMIT);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -209,6 +235,7 @@ int main(void)
         cmocka_unit_test(cut_at_every_byte),
         cmocka_unit_test(every_byte_may_be_wrong),
         cmocka_unit_test(bombs_do_not_go_off),
+        cmocka_unit_test(a_file_with_too_many_members_is_refused),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
