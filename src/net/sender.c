@@ -8,12 +8,12 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/eventfd.h>
-#include <sys/random.h>
 #include <time.h>
 
 #include "base/clock.h"
 #include "base/err.h"
 #include "base/own.h"
+#include "net/backoff.h"
 #include "net/outbox.h"
 #include "net/post.h"
 #include "net/tls.h"
@@ -23,8 +23,6 @@
 
 #define DEFAULT_LIMIT_BYTES (4u << 20)
 #define DEFAULT_TIMEOUT_NS  (5ull * SN_NS_PER_SECOND)
-#define FIRST_PAUSE_NS      (100ull * SN_NS_PER_MS)
-#define LONGEST_PAUSE_NS    (30ull * SN_NS_PER_SECOND)
 #define LONGEST_GRACE_NS    (3600ull * SN_NS_PER_SECOND)
 #define SETTLING_NS         (100ull * SN_NS_PER_MS) /* for the thread to see that its time is over */
 
@@ -45,7 +43,7 @@ struct sn_sender {
     struct sn_wire wire;
     struct sn_post post; /* of http(s) */
     struct sn_tls_trust *trust;
-    uint64_t pause_ns;      /* after the next failure */
+    struct sn_backoff backoff;
     uint64_t dropped_count; /* when the message under way was taken */
 };
 
@@ -70,7 +68,7 @@ static void destroy(struct sn_sender *sender)
 
 static void note_success(struct sn_sender *sender, struct sn_message *message)
 {
-    sender->pause_ns = FIRST_PAUSE_NS;
+    sn_backoff_reset(&sender->backoff);
     (void)pthread_mutex_lock(&sender->lock);
     sender->state.is_up = true;
     sender->state.has_refused = false;
@@ -98,7 +96,7 @@ static void drop(struct sn_sender *sender, struct sn_message *message)
 static void note_refused(struct sn_sender *sender, struct sn_message *message,
                          const struct sonde_error *err)
 {
-    sender->pause_ns = FIRST_PAUSE_NS; /* the receiver lives */
+    sn_backoff_reset(&sender->backoff); /* the receiver lives */
     (void)pthread_mutex_lock(&sender->lock);
     note_reason(sender, err);
     sender->state.is_up = false;
@@ -119,24 +117,12 @@ static void note_failure(struct sn_sender *sender, const struct sonde_error *err
 
 /* --- the thread --- */
 
-/* Somewhere in the second half of the pause, so that many senders do not come back in step. */
-static uint64_t jittered(uint64_t pause_ns)
-{
-    uint32_t chance;
-    if (getrandom(&chance, sizeof(chance), GRND_NONBLOCK) != (ssize_t)sizeof(chance))
-        chance = (uint32_t)sn_clock_monotonic_ns();
-    return pause_ns / 2 + (pause_ns / 2 >> 16) * (chance >> 16);
-}
-
 /* Longer where the receiver asked for it. */
 static void pause_before_retry(struct sn_sender *sender)
 {
-    uint64_t pause_ns = jittered(sender->pause_ns);
+    uint64_t pause_ns = sn_backoff_next(&sender->backoff);
     if (pause_ns < sender->post.retry_after_ns)
         pause_ns = sender->post.retry_after_ns;
-    sender->pause_ns *= 2;
-    if (sender->pause_ns > LONGEST_PAUSE_NS)
-        sender->pause_ns = LONGEST_PAUSE_NS;
     (void)sn_waiter_wait(&sender->waiter, -1, 0, sn_clock_deadline(pause_ns));
 }
 
@@ -313,7 +299,7 @@ static int init(struct sn_sender *sender, const struct sn_sender_options *option
                 struct sonde_error *err)
 {
     init_locks(sender);
-    sender->pause_ns = FIRST_PAUSE_NS;
+    sn_backoff_reset(&sender->backoff);
     sn_outbox_init(&sender->outbox,
                    options->limit_bytes ? options->limit_bytes : DEFAULT_LIMIT_BYTES);
     sn_wire_init(&sender->wire, &sender->waiter,
