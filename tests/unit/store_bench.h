@@ -54,11 +54,18 @@ static inline int bench_begin(void **state)
     return 0;
 }
 
+/* With all that it has kept. */
+static inline void bench_close(struct store_bench *bench)
+{
+    sn_store_close(bench->store);
+    bench->store = NULL;
+    (void)nftw(bench->folder, bench_remove_one, 16, FTW_DEPTH | FTW_PHYS);
+}
+
 static inline int bench_end(void **state)
 {
     struct store_bench *bench = *state;
-    sn_store_close(bench->store);
-    (void)nftw(bench->folder, bench_remove_one, 16, FTW_DEPTH | FTW_PHYS);
+    bench_close(bench);
     free(bench);
     return 0;
 }
@@ -66,9 +73,7 @@ static inline int bench_end(void **state)
 /* Begins again with nothing. */
 static inline void bench_empty(struct store_bench *bench)
 {
-    sn_store_close(bench->store);
-    bench->store = NULL;
-    (void)nftw(bench->folder, bench_remove_one, 16, FTW_DEPTH | FTW_PHYS);
+    bench_close(bench);
     bench_open(bench);
 }
 
@@ -190,6 +195,36 @@ static inline struct sn_store_health bench_health(const struct store_bench *benc
     struct sn_store_health health;
     sn_store_health(bench->store, &health);
     return health;
+}
+
+/* Numbers that came back: values of points that a test has counted from 0 on. */
+struct bench_ledger {
+    bool has[4096];
+    size_t twice;
+};
+
+static inline bool bench_enter(void *user, const struct sn_store_sample *sample)
+{
+    struct bench_ledger *ledger = user;
+    size_t number = (size_t)sample->value;
+    ledger->twice += ledger->has[number];
+    ledger->has[number] = true;
+    return true;
+}
+
+/* So many are there, and none is twice. */
+static inline void bench_check_numbers(struct store_bench *bench, size_t acknowledged)
+{
+    struct bench_ledger ledger = {.twice = 0};
+    struct sonde_error err = {0};
+    const struct sn_store_query query = {.limit = 100000};
+    int rc = sn_store_history(bench->store, &query, bench_enter, &ledger, &err);
+    if (rc != SONDE_OK)
+        fail_msg("%s", err.text);
+    assert_int_equal(ledger.twice, 0);
+    for (size_t number = 0; number < acknowledged; number++)
+        if (!ledger.has[number])
+            fail_msg("number %zu of %zu was acknowledged and is lost", number, acknowledged);
 }
 
 /* A store that another version wrote. */

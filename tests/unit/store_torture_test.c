@@ -152,40 +152,6 @@ static void fail_every(unsigned every, int code)
 
 /* --- what must hold --- */
 
-struct ledger {
-    bool has[4096]; /* numbers that came back */
-    size_t twice;
-};
-
-static bool enter(void *user, const struct sn_store_sample *sample)
-{
-    struct ledger *ledger = user;
-    size_t number = (size_t)sample->value;
-    ledger->twice += ledger->has[number];
-    ledger->has[number] = true;
-    return true;
-}
-
-static struct ledger read_ledger(struct store_bench *bench)
-{
-    struct ledger ledger = {.twice = 0};
-    struct sonde_error err = {0};
-    const struct sn_store_query query = {.limit = 100000};
-    int rc = sn_store_history(bench->store, &query, enter, &ledger, &err);
-    if (rc != SONDE_OK)
-        fail_msg("%s", err.text);
-    return ledger;
-}
-
-static void check_ledger(struct store_bench *bench, size_t acknowledged)
-{
-    struct ledger ledger = read_ledger(bench);
-    assert_int_equal(ledger.twice, 0);
-    for (size_t number = 0; number < acknowledged; number++)
-        if (!ledger.has[number])
-            fail_msg("number %zu of %zu was acknowledged and is lost", number, acknowledged);
-}
-
 /* Commits numbers while calls fail; how many of them are acknowledged. Points of a commit that
  * failed come with the next one. */
 static size_t write_numbers(struct store_bench *bench, size_t count)
@@ -213,15 +179,15 @@ static void torture(struct store_bench *bench, int code)
         size_t acknowledged = write_numbers(bench, 400);
         total += shim.failures;
         assert_true(shim.failures > 0);
-        check_ledger(bench, acknowledged);
+        bench_check_numbers(bench, acknowledged);
         fail_every(0, 0);
         bench_commit(bench); /* what waited */
         assert_false(bench_health(bench).is_degraded);
         assert_int_equal(bench_health(bench).dropped_count, 0);
-        check_ledger(bench, 400);
+        bench_check_numbers(bench, 400);
         bench_reopen(bench);
         assert_string_equal(bench_health(bench).set_aside, "");
-        check_ledger(bench, 400);
+        bench_check_numbers(bench, 400);
         bench_empty(bench);
     }
     assert_true(total > 200);
@@ -258,7 +224,7 @@ static void a_full_disk_is_told_and_over_when_it_is_over(void **state)
     assert_false(bench_health(bench).is_degraded);
     assert_string_equal(bench_health(bench).why, "");
     bench_reopen(bench);
-    check_ledger(bench, 50);
+    bench_check_numbers(bench, 50);
 }
 
 static void what_a_full_disk_cannot_take_is_dropped_at_a_bound_and_counted(void **state)
@@ -325,7 +291,7 @@ static void a_store_begins_on_a_full_disk_and_takes_up_when_there_is_room(void *
     bench_put(bench, shop, "cpu", 0, 0);
     bench_commit(bench);
     bench_reopen(bench);
-    check_ledger(bench, 1);
+    bench_check_numbers(bench, 1);
 }
 
 #define STORE_TEST(name) cmocka_unit_test_setup_teardown(name, bench_begin, bench_end)
