@@ -193,8 +193,11 @@ static enum look look(struct sn_memory *memory, int task, uint32_t tid, bool may
     sn_thread_copy_stack(memory, state);
     struct sn_thread_state later = {0};
     (void)read_mark(task, &later, &after);
+    bool has_stayed = is_same(&before, &after);
+    if (has_stayed) /* the first may have been read while it was on its way to sleep */
+        state->kernel_state = later.kernel_state;
     be(state, is_stopped(state) ? SN_THREAD_STOPPED : SN_THREAD_WAITING);
-    return is_same(&before, &after) ? LOOK_DONE : LOOK_MOVED;
+    return has_stayed ? LOOK_DONE : LOOK_MOVED;
 }
 
 void sn_thread_state_read_noting(struct sn_memory *memory, uint32_t pid, uint32_t tid,
