@@ -408,8 +408,11 @@ def can(*argv):
 
 
 def name_of(test):
-    """Class.test_x of a test; Class of all of them that one skip left out."""
-    return re.sub(r"^(?:setUp\w+ \()?(?:__main__\.?)?(.*?)\)?$", r"\1", test.id()) or "all"
+    """Class.test_x of a test, or of a part of one; Class of all that its setUpClass left out."""
+    name = test.id().split(" ")[0]
+    if name.startswith("setUp"):
+        name = test.id().partition("(")[2].rstrip(")")
+    return name.removeprefix("__main__.")
 
 
 def main():
@@ -417,9 +420,11 @@ def main():
         skip(f"no sonde at {SONDE}")
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))  # so that cleanups run
     result = unittest.main(exit=False).result
-    for test, reason in result.skipped:
-        print(f"skipped: {name_of(test)}: {' '.join(reason.split())}", file=sys.stderr)
+    skipped = {(name_of(test), " ".join(reason.split())): test for test, reason in result.skipped}
+    for name, reason in skipped:
+        print(f"skipped: {name}: {reason}", file=sys.stderr)
     if not result.wasSuccessful():
         sys.exit(1)
-    if result.testsRun and len(result.skipped) == result.testsRun:
+    begun = {name for (name, _), test in skipped.items() if not test.id().startswith("setUp")}
+    if skipped and len(begun) == result.testsRun:
         sys.exit(77)
