@@ -8,7 +8,7 @@ VERSION := $(shell sed -n 's/^project.sonde VERSION \([0-9.]*\) .*/\1/p' CMakeLi
 # What `make fuzz` gives each target.
 SECONDS ?= 60
 
-.PHONY: all run test check soak screenshots fuzz bench event-table oracle-digests format install install-files package abi clean help
+.PHONY: all run test quick check soak screenshots fuzz bench event-table oracle-digests format install install-files package abi clean help
 .PHONY: dev asan release check-format check-layers check-names check-sizes check-docs check-types check-abi check-hardening check-tidy
 
 all: release ## build/sonde and build/libsonde.so, as people install them (the default)
@@ -24,6 +24,9 @@ test: ## installs what is missing, builds, checks, runs every suite: the gate
 	@tools/install test
 	@$(MAKE) dev asan all
 	@tools/run-tests
+
+quick: dev ## what changed, in a minute or two: unit tests and checks, without the sanitizers, clang-tidy and real processes
+	@tools/run-tests -R '^(prepare/locale$$|unit/|check/|fuzz/)' -E '_live_test$$|^unit/kernel_|^check/(tidy|hardening|abi|names-test)'
 
 check: check-format check-layers check-names check-sizes check-docs check-types check-abi check-hardening check-tidy ## formatter, layers, names, sizes, documentation, types of the page, interface, hardening, clang-tidy
 
