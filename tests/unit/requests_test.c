@@ -343,10 +343,12 @@ static void patterns_over_the_ceiling_share_one_line(void **state)
 
 /* --- hostile --- */
 
-/* Every event cut at every byte, and names of 64 KB; the sanitizer watches. */
+/* Every event cut at every byte, and names of 64 KB. The sanitizer watches; each counts as far as
+ * it can be read, and a sound request behind them all is told as ever. */
 static void cut_and_oversized_events_do_no_harm(void **state)
 {
     (void)state;
+    enum { TEXT_MAX = 1024 };
     static char huge[65536];
     memset(huge, '<', sizeof(huge) - 1);
     struct bench bench;
@@ -364,7 +366,24 @@ static void cut_and_oversized_events_do_no_harm(void **state)
                                           .event_id = id / 2};
         send_part(&bench, 9, 4);
     }
+    set_activity(&bench, 0x20, 0);
+    served_start(&bench, 100, "PUT", "/sound");
+    served_stop(&bench, 130, 4);
     finish(&bench);
+    const struct sn_request_report *requests = &bench.report->requests;
+    uint64_t begun = 0;
+    const struct sn_route *sound = NULL;
+    for (size_t i = 0; i < requests->count; i++) {
+        const struct sn_route *route = &requests->routes[i];
+        assert_true(strlen(route->method) <= TEXT_MAX && strlen(route->pattern) <= TEXT_MAX);
+        begun += route->source == SN_REQUEST_HOSTING ? route->count : 0;
+        sound = strcmp(route->method, "PUT") == 0 ? route : sound;
+    }
+    assert_int_equal(begun, 1 + 40 + 1 + 1); /* whole, cut, without fields, sound */
+    assert_non_null(sound);
+    assert_string_equal(sound->pattern, "/sound");
+    assert_int_equal(sound->done_count, 1);
+    assert_int_equal(sound->times.sum, 30);
     end(&bench);
 }
 

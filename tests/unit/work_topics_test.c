@@ -518,32 +518,92 @@ static void names_over_the_ceiling_share_one_line(void **state)
 
 /* --- hostile --- */
 
-/* Every event cut at every byte, and names of 64 KB; the sanitizer watches. */
-static void cut_and_oversized_events_do_no_harm(void **state)
+enum { TEXT_MAX = 1024 }; /* of a name in a report */
+
+/* Every event cut at every byte, and names of 64 KB; the sanitizer watches. Returns how many bytes
+ * the event of a method that was loaded has. */
+static size_t send_cut_and_oversized(struct bench *bench)
 {
-    (void)state;
-    sn_aggregate_make_fn *const makes[] = {sn_jit_make, sn_pool_make, sn_tasks_make};
     static char huge[65536];
     memset(huge, '<', sizeof(huge) - 1);
-    for (size_t i = 0; i < COUNT(makes); i++) {
-        struct bench bench;
-        start(&bench, makes[i]);
-        fill_load(&bench, 1, QUICK, huge);
-        send_event(&bench, 1);
-        fill_load(&bench, 1, QUICK, "Sum");
-        for (size_t cut = 0; cut < bench.payload.size; cut++)
-            send_part(&bench, 2, cut);
-        begin_operation(&bench, 7, 1, huge);
-        for (size_t cut = 0; cut < 20; cut++)
-            send_part(&bench, 8, cut);
-        for (uint32_t id = 0; id < 320; id++) { /* no fields at all */
-            bench.schema = (struct sn_schema){
-                .provider = id % 2 ? SN_RUNTIME_PROVIDER : TPL, .name = "", .event_id = id};
-            send_part(&bench, 9, 4);
-        }
-        finish(&bench);
-        end(&bench);
+    fill_load(bench, 1, QUICK, huge);
+    send_event(bench, 1);
+    fill_load(bench, 1, QUICK, "Sum");
+    size_t size = bench->payload.size;
+    for (size_t cut = 0; cut < size; cut++)
+        send_part(bench, 2, cut);
+    begin_operation(bench, 7, 1, huge);
+    for (size_t cut = 0; cut < 20; cut++)
+        send_part(bench, 8, cut);
+    for (uint32_t id = 0; id < 320; id++) { /* no fields at all */
+        bench->schema = (struct sn_schema){
+            .provider = id % 2 ? SN_RUNTIME_PROVIDER : TPL, .name = "", .event_id = id};
+        send_part(bench, 9, 4);
     }
+    return size;
+}
+
+/* What can be read of a cut event counts, and what is sound behind it is told as ever. */
+static void compilations_behind_cut_events_are_told(void **state)
+{
+    (void)state;
+    enum { UP_TO_FLAGS = 36 };
+    struct bench bench;
+    start(&bench, sn_jit_make);
+    size_t size = send_cut_and_oversized(&bench);
+    jit_started(&bench, 100 * US, 77, 30);
+    jit_loaded(&bench, 120 * US, 77, TIER1, "Sound");
+    finish(&bench);
+    const struct sn_jit_report *jit = &bench.report->jit;
+    assert_int_equal(jit->jitted_count, 1 + (size - UP_TO_FLAGS) + 1);
+    assert_int_equal(jit->timed_count, 1);
+    assert_int_equal(jit->time_ns, 20 * US);
+    assert_string_equal(jit->methods[0].method, "Sound"); /* the dearest first */
+    for (size_t i = 0; i < jit->count; i++)
+        assert_true(strlen(jit->methods[i].method) <= TEXT_MAX);
+    end(&bench);
+}
+
+static void work_behind_cut_events_is_told(void **state)
+{
+    (void)state;
+    struct bench bench;
+    start(&bench, sn_pool_make);
+    (void)send_cut_and_oversized(&bench);
+    send_work(&bench, 20, 30, 5);
+    send_work(&bench, 50, 31, 5);
+    finish(&bench);
+    const struct sn_pool_report *pool = &bench.report->pool;
+    assert_false(pool->has_workers);
+    assert_int_equal(pool->count, 0);
+    assert_int_equal(pool->queue_waits.seen_count, 1);
+    assert_int_equal(pool->queue_waits.sum, 30);
+    end(&bench);
+}
+
+static void operations_behind_cut_events_are_told(void **state)
+{
+    (void)state;
+    enum { UP_TO_TASK = 4 };
+    struct bench bench;
+    start(&bench, sn_tasks_make);
+    (void)send_cut_and_oversized(&bench);
+    begin_operation(&bench, 100, 77, "Async: <CheckOut>d__4");
+    end_operation(&bench, 130, 77, 1);
+    finish(&bench);
+    const struct sn_task_report *tasks = &bench.report->tasks;
+    const struct sn_task_kind *sound = NULL;
+    for (size_t i = 0; i < tasks->count; i++) {
+        assert_true(strlen(tasks->kinds[i].operation) <= TEXT_MAX);
+        if (strcmp(tasks->kinds[i].operation, "Async: <CheckOut>d__4") == 0)
+            sound = &tasks->kinds[i];
+    }
+    assert_int_equal(tasks->operation_count, 1 + (20 - UP_TO_TASK) + 1);
+    assert_int_equal(tasks->open_count, 1 + (20 - UP_TO_TASK));
+    assert_non_null(sound);
+    assert_int_equal(sound->done_count, 1);
+    assert_int_equal(sound->times.sum, 30);
+    end(&bench);
 }
 
 int main(void)
@@ -563,7 +623,9 @@ int main(void)
         cmocka_unit_test(operations_are_the_programs_own_or_the_frameworks),
         cmocka_unit_test(operations_are_told_by_kind_and_the_open_ones_have_an_age),
         cmocka_unit_test(names_over_the_ceiling_share_one_line),
-        cmocka_unit_test(cut_and_oversized_events_do_no_harm),
+        cmocka_unit_test(compilations_behind_cut_events_are_told),
+        cmocka_unit_test(work_behind_cut_events_is_told),
+        cmocka_unit_test(operations_behind_cut_events_are_told),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
