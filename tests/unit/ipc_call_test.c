@@ -117,8 +117,8 @@ static void a_refusal_is_told_and_the_connection_closed(void **state)
     (void)state;
     fake_open(&fake, refuse_and_stay);
     uint64_t start = sn_clock_monotonic_ns();
-    assert_int_equal(call(&fake, SN_IPC_PROCESS_INFO3, MS(60000), &err), SONDE_E_REFUSED);
-    assert_true(sn_clock_monotonic_ns() - start < MS(30000));
+    assert_int_equal(call(&fake, SN_IPC_PROCESS_INFO3, MS(5000), &err), SONDE_E_REFUSED);
+    assert_true(sn_clock_monotonic_ns() - start < MS(1000));
     assert_int_equal(err.hresult, 0x8013136A);
     assert_non_null(strstr(err.text, "another profiler is active"));
     assert_non_null(strstr(err.text, "GetProcessInfo3"));
@@ -164,7 +164,7 @@ static void silence_ends_at_the_deadline(void **state)
     uint64_t start = sn_clock_monotonic_ns();
     assert_int_equal(call(&fake, SN_IPC_PROCESS_INFO3, MS(200), &err), SONDE_E_TIMEOUT);
     uint64_t took = sn_clock_monotonic_ns() - start;
-    assert_true(took >= MS(200) && took < MS(20000));
+    assert_true(took >= MS(200) && took < MS(2000));
     assert_non_null(strstr(err.text, "did not answer within 200 ms; another tool may hold its port,"
                                      " or it is stuck"));
     fake_close(&fake);

@@ -263,7 +263,7 @@ static void a_stop_that_hangs_ends_the_stream_at_the_deadline(void **state)
     runtime.stop_hangs = true;
     uint64_t before = sn_clock_monotonic_ns();
     read_and_stop(&fake, &reader, MS(200));
-    assert_true(sn_clock_monotonic_ns() - before < MS(15000));
+    assert_true(sn_clock_monotonic_ns() - before < MS(2000));
     assert_int_equal(reader.stop_status, SONDE_E_TIMEOUT);
     assert_int_equal(reader.stops, 1);
     assert_non_null(strstr(reader.stop_text, "did not answer within 200 ms"));
