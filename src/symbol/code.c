@@ -27,7 +27,8 @@
 struct process {
     struct sn_code_process facts;
     struct sn_regions regions;
-    size_t older; /* index + 1 of the one that had the pid before; 0: none */
+    size_t older;           /* index + 1 of the one that had the pid before; 0: none */
+    bool has_early_methods; /* told as of a time before its beginning; see hand_on_methods */
 };
 
 struct sn_code {
@@ -207,6 +208,28 @@ static const char *keep(struct sn_code *code, const struct sn_universal_text *te
     return sn_name_pool_bytes(&code->names, text->bytes, text->size);
 }
 
+/* A rundown is told as of the beginning of the recording. So the methods of a program that began
+ * later are there before the process that the kernel saw first: often a program that only forked,
+ * and then executed the runtime. */
+static void hand_on_methods(struct process *from, struct process *to)
+{
+    if (!from->has_early_methods || from->facts.kind != SN_PROCESS_NATIVE)
+        return;
+    to->facts.methods = from->facts.methods;
+    to->has_early_methods = true;
+    from->facts.methods = NULL;
+    from->has_early_methods = false;
+}
+
+static struct process *add_successor(struct sn_code *code, struct process *process, uint32_t pid,
+                                     uint64_t from_ns)
+{
+    struct process *successor = add_process(code, pid, from_ns);
+    if (process && successor)
+        hand_on_methods(process, successor);
+    return successor;
+}
+
 /* `is_new`: it was created, so whoever had the pid before is gone. */
 static void take_process(struct sn_code *code, const struct sn_event *event,
                          const struct sn_universal_fields *fields, bool is_new)
@@ -219,7 +242,9 @@ static void take_process(struct sn_code *code, const struct sn_event *event,
     if (process && is_other && !is_gone)
         process->facts.until_ns = event->time_ns;
     if (!process || is_gone || is_other)
-        process = add_process(code, event->pid, is_new || is_gone ? event->time_ns : 0);
+        process = add_successor(code, process, event->pid, is_new || is_gone ? event->time_ns : 0);
+    else if (is_new && !process->facts.name[0])
+        process->has_early_methods = process->facts.methods != NULL;
     if (!process)
         return;
     if (fields->numbers[0])

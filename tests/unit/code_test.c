@@ -198,6 +198,33 @@ static void tell_exit(struct sn_code *code, uint32_t pid, uint64_t time_ns)
                    .kind = SN_UNIVERSAL_PROCESS_EXIT, .pid = pid, .time_ns = time_ns});
 }
 
+/* What the kernel tells of a program that is started: a fork, and then its exec. */
+static void a_rundown_from_before_a_process_is_that_of_its_last_program(void **state)
+{
+    (void)state;
+    SN_AUTO(sn_code_free) struct sn_code *code = new_code();
+    tell_process(code, 9, 0, "other");
+    tell_method(code, 7, 0x10000, 8, "Sum"); /* at 10 */
+    tell_process(code, 7, 100, "sh");
+    tell_exit(code, 7, 120);
+    tell_process(code, 7, 120, "dotnet");
+    assert_string_equal(place_at(code, 7, 0x10010, true, 130).method->name, "Sum");
+    assert_null(sn_code_process(code, 7, 110)->methods);
+    assert_null(place_at(code, 7, 0x10010, true, 110).method);
+}
+
+static void the_next_program_with_a_pid_does_not_inherit_methods(void **state)
+{
+    (void)state;
+    SN_AUTO(sn_code_free) struct sn_code *code = new_code();
+    tell_process(code, 7, 0, "dotnet");
+    tell_method(code, 7, 0x10000, 8, "Sum");
+    tell_exit(code, 7, 100);
+    tell_process(code, 7, 120, "sh");
+    assert_string_equal(place_at(code, 7, 0x10010, true, 50).method->name, "Sum");
+    assert_null(sn_code_process(code, 7, 130)->methods);
+}
+
 static void processes_that_ended_can_be_forgotten(void **state)
 {
     (void)state;
@@ -365,6 +392,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_pid_used_again_is_another_process),
+        cmocka_unit_test(a_rundown_from_before_a_process_is_that_of_its_last_program),
+        cmocka_unit_test(the_next_program_with_a_pid_does_not_inherit_methods),
         cmocka_unit_test(a_later_mapping_hides_the_one_before),
         cmocka_unit_test(native_code_has_names_or_offsets),
         cmocka_unit_test(the_kernel_is_the_same_for_all),
