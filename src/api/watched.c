@@ -34,7 +34,7 @@
 #define YOUNG_MOST_NS     (1000ull * SN_NS_PER_MS)
 #define YOUNG_GAP_MOST_NS (1500ull * SN_NS_PER_MS)
 
-/* A quick answer is waited for as long as the slow one would take, but no longer than this. */
+/* The longest wait for a quick answer, however long the interval is. */
 #define QUICK_WORTH_MOST_NS (30ull * SN_NS_PER_SECOND)
 
 /* From the opening of a session until it has told which meters there are. */
@@ -322,8 +322,8 @@ static bool is_answer_complete(const struct sn_watched *watched, uint64_t now_ns
            !are_meters_late(watched);
 }
 
-/* A process on a busy machine may need more than `usual_ns`. Giving up means to wait for a whole
- * interval. */
+/* A process on a busy machine may need more than `usual_ns`. Without a quick answer the first
+ * values come after a whole interval, so a longer interval is worth a longer wait. */
 static uint64_t patience_for_quick_ns(const struct sn_watched *watched, uint64_t usual_ns)
 {
     uint64_t slow_ns = watched->common->interval_ns;

@@ -28,7 +28,7 @@ struct process {
     struct sn_code_process facts;
     struct sn_regions regions;
     size_t older;           /* index + 1 of the one that had the pid before; 0: none */
-    bool has_early_methods; /* told as of a time before its beginning; see hand_on_methods */
+    bool has_early_methods; /* dated before its beginning; see hand_on_methods */
 };
 
 struct sn_code {
@@ -208,9 +208,9 @@ static const char *keep(struct sn_code *code, const struct sn_universal_text *te
     return sn_name_pool_bytes(&code->names, text->bytes, text->size);
 }
 
-/* A rundown is told as of the beginning of the recording. So the methods of a program that began
- * later are there before the process that the kernel saw first: often a program that only forked,
- * and then executed the runtime. */
+/* The archive dates a rundown to the beginning of the recording. The methods of a program that was
+ * started later therefore come before its process. The kernel then reports two processes with the
+ * pid: the fork, and the program that it executed. The methods belong to the second. */
 static void hand_on_methods(struct process *from, struct process *to)
 {
     if (!from->has_early_methods || from->facts.kind != SN_PROCESS_NATIVE)
