@@ -30,8 +30,8 @@ quick: dev ## what changed, in a minute or two: unit tests and checks, without t
 
 check: check-format check-layers check-names check-sizes check-docs check-types check-abi check-hardening check-tidy ## formatter, layers, names, sizes, documentation, types of the page, interface, hardening, clang-tidy
 
-soak: all dev ## the long versions of what `make test` samples
-	@tests/soak/run
+soak: all dev ## the long versions of what `make test` samples, or some PARTS=; figures in build/soak.txt
+	@tests/soak/run $(PARTS)
 
 screenshots: dev ## README's pictures anew, by the browser tests
 	@tools/screenshots

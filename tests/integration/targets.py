@@ -133,6 +133,11 @@ def tell_retry(reason):
     print(f"tried again: {' '.join(str(reason).split())[:300]}", file=sys.stderr, flush=True)
 
 
+def tell_figure(text):
+    """Says what was measured: tests/soak/run keeps these lines."""
+    print(f"figure: {text}", file=sys.stderr, flush=True)
+
+
 def find_dotnet(major):
     return os.path.join(find_runtimes(), str(major), "dotnet")
 
