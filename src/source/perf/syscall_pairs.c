@@ -54,12 +54,25 @@ static void describe(const struct thread *thread, uint64_t time_ns, struct sn_sy
     call->depth = thread->slot.depth;
 }
 
+/* A younger architecture has no number for fork and vfork: there they are a clone. */
+static const uint64_t births[] = {
+    SYS_clone,
+    SYS_clone3,
+#ifdef SYS_fork
+    SYS_fork,
+    SYS_vfork,
+#endif
+};
+
 /* A thread's first sight is the end of a call: the kernel ends the call that made it in the new
  * thread as well, with the result 0. */
 static bool is_birth(const struct sn_syscall *call)
 {
-    return call->result == 0 && (call->number == SYS_clone || call->number == SYS_clone3 ||
-                                 call->number == SYS_fork || call->number == SYS_vfork);
+    for (size_t i = 0; i < sizeof(births) / sizeof(*births); i++) {
+        if (call->number == births[i])
+            return call->result == 0;
+    }
+    return false;
 }
 
 static bool take_older(struct sn_syscall_pairs *pairs, struct sn_syscall *call, uint64_t known_ns,
