@@ -9,7 +9,7 @@ VERSION := $(shell sed -n 's/^project.sonde VERSION \([0-9.]*\) .*/\1/p' CMakeLi
 SECONDS ?= 60
 
 .PHONY: all run test quick check soak screenshots fuzz bench event-table oracle-digests format install install-files package abi clean help
-.PHONY: dev asan release check-format check-layers check-names check-sizes check-docs check-types check-abi check-hardening check-tidy
+.PHONY: dev asan release check-format check-layers check-names check-sizes check-docs check-types check-abi check-hardening check-aarch64 check-tidy
 
 all: release ## build/sonde and build/libsonde.so, as people install them (the default)
 	@ln -sfn release/sonde build/sonde
@@ -26,9 +26,9 @@ test: ## installs what is missing, builds, checks, runs every suite: the gate
 	@tools/run-tests
 
 quick: dev ## what changed, in a minute or two: unit tests and checks, without the sanitizers, clang-tidy and real processes
-	@tools/run-tests -R '^(prepare/locale$$|unit/|check/|fuzz/)' -E '_live_test$$|^unit/kernel_|^check/(tidy|hardening|abi|names-test)'
+	@tools/run-tests -R '^(prepare/locale$$|unit/|check/|fuzz/)' -E '_live_test$$|^unit/kernel_|^check/(tidy|hardening|aarch64|abi|names-test)'
 
-check: check-format check-layers check-names check-sizes check-docs check-types check-abi check-hardening check-tidy ## formatter, layers, names, sizes, documentation, types of the page, interface, hardening, clang-tidy
+check: check-format check-layers check-names check-sizes check-docs check-types check-abi check-hardening check-aarch64 check-tidy ## formatter, layers, names, sizes, documentation, types of the page, interface, hardening, 64-bit ARM, clang-tidy
 
 soak: all dev ## the long versions of what `make test` samples, or some PARTS=; figures in build/soak.txt
 	@tests/soak/run $(PARTS)
@@ -90,5 +90,5 @@ build/%/build.ninja: CMakePresets.json
 
 check-names check-tidy: dev
 check-hardening: release
-check-format check-layers check-names check-sizes check-docs check-types check-abi check-hardening check-tidy:
+check-format check-layers check-names check-sizes check-docs check-types check-abi check-hardening check-aarch64 check-tidy:
 	@tools/$@
