@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "cli/dotnet_counters.h"
+#include "cli/dotnet_gcdump.h"
 #include "cli/dotnet_monitor.h"
 #include "cli/dotnet_stack.h"
 #include "cli/dotnet_trace.h"
@@ -15,6 +16,7 @@ static const struct {
     {"dotnet-trace", sn_dotnet_trace_main},
     {"dotnet-counters", sn_dotnet_counters_main},
     {"dotnet-stack", sn_dotnet_stack_main},
+    {"dotnet-gcdump", sn_dotnet_gcdump_main}, /* says what is not there */
     {"dotnet-monitor", sn_dotnet_monitor_main},
 };
 
