@@ -67,7 +67,7 @@ install-files: # what is built already
 	build/release/sonde completion bash > $(DESTDIR)$(PREFIX)/share/bash-completion/completions/sonde
 	chmod 644 $(DESTDIR)$(LIBDIR)/pkgconfig/sonde.pc $(DESTDIR)$(PREFIX)/share/bash-completion/completions/sonde
 
-package: all ## dist/: a tarball with one static file, and a .deb
+package: all ## dist/: a tarball with one static file, a .deb, their components (SPDX), checksums
 	@tools/package $(OUT)
 
 abi: ## says that the present interface of libsonde.so is the one to keep (tests/abi)

@@ -1,6 +1,6 @@
 // Builds the page: node web/build.mjs OUT. What the controller serves is then in OUT, and beside OUT what the program is
 // made of: page.bin (every file as gzip, one behind the other), page_files.c (which is where), report.js and report.css
-// (what an HTML report carries).
+// (what an HTML report carries), and packages.json, whose code is in it.
 //
 //   OUT/index.html  OUT/assets/app.js  app.css  stream.js  icon.svg  NOTICE.txt  OUT/speedscope/...
 //
@@ -152,7 +152,9 @@ async function buildAll(out) {
   copyFileSync(join(web, 'index.html'), join(out, 'index.html'))
   copyFileSync(join(web, 'icon.svg'), join(out, 'assets/icon.svg'))
   copySpeedscope(join(out, 'speedscope'))
-  writeFileSync(join(out, 'assets/NOTICE.txt'), notice([...bundledPackages(metafile), 'speedscope']))
+  const packages = [...bundledPackages(metafile), 'speedscope']
+  writeFileSync(join(out, 'assets/NOTICE.txt'), notice(packages))
+  writeFileSync(join(dirname(out), 'packages.json'), JSON.stringify(packages)) // for tools/components
   const files = pack(out)
   weigh(files)
   writeProgramParts(dirname(out), files)
