@@ -39,4 +39,6 @@ PARTS = (
          {"SICK_SECONDS": "60", "SICK_MAJORS": "8 9 10"}, ["tests/integration/shop_illness_test"]),
     Part("sessions", "sessions that kill -9 dropped leave a runtime as it was",
          {"SESSIONS": "10000"}, ["tests/soak/sessions"]),
+    Part("same_bytes", "a whole build in another folder, and all that is given away, are the same bytes",
+         {"SAME_BYTES": "all"}, ["tests/integration/same_bytes_test"]),
 )
