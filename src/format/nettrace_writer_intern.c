@@ -33,8 +33,11 @@ uint32_t sn_nettrace_intern(struct sn_nettrace_interned *interned, const void *b
         return id;
     struct entry entry = {.id = interned->next, .size = (uint32_t)size};
     uint64_t at = interned->bytes.size;
+    /* Room first: a place in the table is the promise that there is an entry. */
+    if (!sn_buf_reserve(&interned->bytes, sizeof(entry) + size))
+        return 0;
     place = sn_table_put(&interned->by_hash, hash);
-    if (!place || !sn_buf_reserve(&interned->bytes, sizeof(entry) + size))
+    if (!place)
         return 0;
     sn_buf_append(&interned->bytes, &entry, sizeof(entry));
     if (size)
