@@ -32,6 +32,9 @@ int sn_json_body_read(const char *bytes, size_t size, json_t **ret_body, struct 
         return sn_fail(err, SONDE_E_FORMAT, 0, "the body is nested deeper than %u levels",
                        SN_JSON_BODY_DEPTH_MAX);
     json_t *body = json_loadb(bytes, size, JSON_REJECT_DUPLICATES, &wrong);
+    /* The reader has no words for some of what it found no memory for. */
+    if (!body && (!*wrong.text || json_error_code(&wrong) == json_error_out_of_memory))
+        return sn_fail(err, SONDE_E_NOMEM, 0, "no memory for the body");
     if (!body)
         return sn_fail(err, SONDE_E_FORMAT, 0, "the body is no JSON: line %d, column %d: %s",
                        wrong.line, wrong.column, wrong.text);

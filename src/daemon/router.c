@@ -250,7 +250,10 @@ static bool read_body(struct sn_rest_call *call, struct sn_http_exchange *exchan
     }
     if (sn_json_body_read(bytes, size, &call->body, &err) == SONDE_OK)
         return true;
-    sn_rest_invalid(call, "body", "%s", err.text);
+    if (err.status == SONDE_E_FORMAT)
+        sn_rest_invalid(call, "body", "%s", err.text);
+    else
+        sn_rest_failed(call, &err);
     return false;
 }
 
