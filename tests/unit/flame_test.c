@@ -39,6 +39,7 @@ static struct sonde_profile *profile_of(const char *text)
     }
     profile->sums = sn_profile_frame_sums(profile->data, 0, SN_NO_INDEX);
     profile->totals = sn_profile_node_totals(profile->data, 0, SN_NO_INDEX, &profile->self);
+    assert_true(profile->sums && profile->totals);
     return profile;
 }
 
@@ -213,6 +214,7 @@ static struct sonde_profile *wide(unsigned from, unsigned count)
     }
     profile->sums = sn_profile_frame_sums(profile->data, 0, SN_NO_INDEX);
     profile->totals = sn_profile_node_totals(profile->data, 0, SN_NO_INDEX, &profile->self);
+    assert_true(profile->sums && profile->totals);
     return profile;
 }
 
@@ -282,6 +284,7 @@ static struct sn_flame *next_with(struct sn_flame *before, const struct sn_frame
     }
     profile->sums = sn_profile_frame_sums(profile->data, 0, SN_NO_INDEX);
     profile->totals = sn_profile_node_totals(profile->data, 0, SN_NO_INDEX, &profile->self);
+    assert_true(profile->sums && profile->totals);
     assert_int_equal(sn_flame_new(before, profile, 20000, &flame, &err), SONDE_OK);
     sonde_profile_free(profile);
     sn_flame_release(before);

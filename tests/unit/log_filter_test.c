@@ -30,11 +30,13 @@ static void the_program_filters_by_default(void **state)
 {
     (void)state;
     struct sonde_log_filter *filter = NULL;
+    const struct sonde_provider *providers = NULL;
     size_t count = 0;
     assert_int_equal(sonde_log_filter_new(NULL, &filter, NULL), SONDE_OK);
     assert_true(sonde_log_filter_holds(filter, "Any", SONDE_LOG_TRACE));
-    assert_string_equal(sonde_log_filter_providers(filter, &count)[0].arguments,
-                        "FilterSpecs=\"UseAppFilters\"");
+    providers = sonde_log_filter_providers(filter, &count);
+    assert_non_null(providers);
+    assert_string_equal(providers[0].arguments, "FilterSpecs=\"UseAppFilters\"");
     sonde_log_filter_free(filter);
 }
 

@@ -97,8 +97,8 @@ static inline void log_stream_add(struct log_stream *stream, const char *text,
                                    .pointer_size = 8,
                                    .payload = payload.bytes,
                                    .payload_size = (uint32_t)payload.size};
-    stream->has_failed |=
-        payload.failed || sn_nettrace_writer_event(stream->writer, &event, NULL) != SONDE_OK;
+    stream->has_failed |= !stream->writer || payload.failed ||
+                          sn_nettrace_writer_event(stream->writer, &event, NULL) != SONDE_OK;
     sn_buf_done(&payload);
 }
 
@@ -118,12 +118,14 @@ static inline void log_stream_add_large(struct log_stream *stream, size_t size)
 /* What was added so far is all there, and more may come: not ended. */
 static inline void log_stream_flush(struct log_stream *stream)
 {
-    stream->has_failed |= sn_nettrace_writer_flush(stream->writer, NULL) != SONDE_OK;
+    stream->has_failed |=
+        !stream->writer || sn_nettrace_writer_flush(stream->writer, NULL) != SONDE_OK;
 }
 
 static inline void log_stream_end(struct log_stream *stream)
 {
-    stream->has_failed |= sn_nettrace_writer_finish(stream->writer, NULL) != SONDE_OK;
+    stream->has_failed |=
+        !stream->writer || sn_nettrace_writer_finish(stream->writer, NULL) != SONDE_OK;
 }
 
 static inline void log_stream_done(struct log_stream *stream)
