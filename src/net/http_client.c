@@ -302,7 +302,7 @@ int sn_http_client_send(struct sn_http_client *client, const struct sn_http_requ
         rc = open_wire(client, &cause);
     if (rc == SONDE_OK)
         rc = sn_wire_send(&client->wire, client->head.bytes, client->head.size, &cause);
-    if (client->key)
+    if (client->key && client->head.bytes) /* there are none when there was no memory */
         explicit_bzero(client->head.bytes, client->head.size);
     if (rc == SONDE_OK)
         return SONDE_OK;
