@@ -226,11 +226,12 @@ static void roll(struct sn_trace_output *output)
 static int open_next(struct sn_trace_output *output)
 {
     const struct sn_trace_output_options *options = &output->options;
-    free(output->path);
-    output->file_count++;
-    output->path = path_of(output, output->file_count);
-    if (!output->path)
+    char *path = path_of(output, output->file_count + 1);
+    if (!path)
         return sn_fail(&output->err, SONDE_E_NOMEM, 0, "no memory for a file name");
+    free(output->path);
+    output->path = path;
+    output->file_count++;
     drop_oldest(output);
     return sn_nettrace_archive_open(output->path, options->version, options->info(options->user),
                                     &output->archive, &output->err);
