@@ -273,6 +273,7 @@ static void a_bomb_is_refused(void **state)
     sn_buf_u8(&out, 1);
     sn_buf_varuint(&out, 1ull << 40);
     sn_buf_fill(&out, 0, 100);
+    assert_false(out.failed);
     assert_int_equal(decode_copy('c', out.bytes, out.size), SONDE_E_FORMAT);
 }
 
