@@ -112,9 +112,11 @@ static uint32_t add_kind(struct allocations *self, uint32_t number)
     struct sn_allocation_report *report = self->report;
     if (number < report->count)
         return number;
+    if (number > report->count) /* there was no room for those before it */
+        return 0;
     struct sn_allocation_kind *kinds =
         sn_array_room(report->kinds, report->count, &report->capacity, sizeof(*kinds));
-    if (number > report->count || !kinds)
+    if (!kinds)
         return 0;
     report->kinds = kinds;
     struct sn_type_name type = sn_type_names_get(&self->types, number);
