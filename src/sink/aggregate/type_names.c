@@ -66,9 +66,11 @@ static bool keep(struct sn_type_names *names, struct sn_text16 text)
         return false;
     sn_name_type(&names->text, name.type);
     name.name = keep_text(names);
+    if (!name.name)
+        return false;
     struct sn_type_name *list =
         sn_array_room(names->names, names->count, &names->capacity, sizeof(*list));
-    if (!name.name || !list)
+    if (!list)
         return false;
     names->names = list;
     list[names->count++] = name;
