@@ -113,7 +113,8 @@ int sn_stop_condition_add(struct sn_road *road, const char *provider, const char
     stopper->text = strdup(payload ? payload : "");
     stopper->item = (struct sn_request_item){.provider = provider, .name = event};
     stopper->request = (struct sn_request){.item_count = 1, .items = &stopper->item};
-    int rc = stopper->text ? parse_conditions(stopper, err) : SONDE_E_NOMEM;
+    int rc = stopper->text ? parse_conditions(stopper, err)
+                           : sn_fail(err, SONDE_E_NOMEM, 0, "no memory for a stop condition");
     if (rc != SONDE_OK) {
         free_stopper(&stopper->sink);
         return rc;
