@@ -135,6 +135,8 @@ static int install(void **state)
 {
     (void)state;
     shim.real = sqlite3_vfs_find(NULL);
+    if (!shim.real)
+        return -1;
     shim.vfs = *shim.real;
     shim.vfs.zName = "failing";
     shim.vfs.szOsFile = (int)sizeof(struct shim_file) + shim.real->szOsFile;
