@@ -30,7 +30,7 @@ quick: dev ## what changed, in a minute or two: unit tests and checks, without t
 
 check: check-format check-layers check-names check-sizes check-docs check-types check-abi check-hardening check-aarch64 check-tidy ## formatter, layers, names, sizes, documentation, types of the page, interface, hardening, 64-bit ARM, clang-tidy
 
-soak: all dev ## the long versions of what `make test` samples, or some PARTS=; figures in build/soak.txt
+soak: all dev asan ## the long versions of what `make test` samples, or some PARTS=; figures in build/soak.txt
 	@tests/soak/run $(PARTS)
 
 screenshots: dev ## README's pictures anew, by the browser tests

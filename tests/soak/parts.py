@@ -37,6 +37,7 @@ PARTS = (
          {"LOOKS": "100000"}, ["tests/integration/stacks_snapshots_test"]),
     Part("shop_illness", "each illness of the sample service is shown by its command, on each runtime",
          {"SICK_SECONDS": "60", "SICK_MAJORS": "8 9 10"}, ["tests/integration/shop_illness_test"]),
+    Part("nth", "unit tests live on whichever call of malloc, read, write, mmap or pthread_create fails", {}, ["tests/nth/soak"]),
     Part("sessions", "sessions that kill -9 dropped leave a runtime as it was",
          {"SESSIONS": "10000"}, ["tests/soak/sessions"]),
     Part("same_bytes", "a whole build in another folder, and all that is given away, are the same bytes",
