@@ -94,6 +94,21 @@ test("changes say what grew and what shrank", () => {
     assert.equal(strengthOf(changeOf(0, 0), 0), 0);
 });
 
+test("what grew is red, what shrank is blue, and more so the more it did", () => {
+    for (const isDark of [false, true]) {
+        const colours = new Colours(new FrameTable(), new Float64Array(0), "module", isDark);
+        const [chroma, hue] = [2, 3].map((part) => (change: number) => Number(/oklch\(([\d.]+) ([\d.]+) ([\d.]+)\)/.exec(colours.ofChange(change))![part])) as [(change: number) => number, (change: number) => number];
+        assert.deepEqual([-1, -0.25, 0.25, 1].map(hue), [255, 255, 25, 25]);
+        assert.ok(chroma(1) > chroma(0.25) && chroma(0.25) > chroma(0) && chroma(-1) === chroma(1));
+    }
+});
+
+test("numbers have three digits and the unit that is nearest", () => {
+    assert.deepEqual([999, 1000, 999_499, 999_500, 1e6].map((size) => formatValue(size, "bytes")), ["999 B", "1.00 KB", "999 KB", "1.00 MB", "1.00 MB"]);
+    assert.deepEqual([9.994, 9.996, 99.94, 99.96].map((time) => formatValue(time, "ns")), ["9.99 ns", "10.0 ns", "99.9 ns", "100 ns"]);
+    assert.equal(formatValue(-2.5e6, "ns/s"), "−2.50 ms/s");
+});
+
 test("names are text, whatever they hold", () => {
     assert.equal(visible("a\u202eb\u0000"), "a\\u{202e}b\\u{0}");
     assert.equal(shorten("x".repeat(1000), 100).length, 100);
