@@ -28,18 +28,23 @@ struct sn_packing {
     int member_fd; /* being packed */
     size_t next;   /* in `members` */
     size_t count;
+    size_t packed_count; /* of those; drafts, which stand last, only go with the journal */
     struct sn_zip_writer *writer;
     uint8_t *piece;
     char (*members)[NAME_SIZE];
 };
 
-/* "cpu/1234.cpu" at most: the journal has no deeper folders. */
+/* Of a member that was never put: its recorder was killed. */
+static bool is_draft(const char *name)
+{
+    size_t size = strlen(name);
+    return size > 4 && strcmp(name + size - 4, ".new") == 0;
+}
+
+/* "cpu/1234.cpu.new" at most: the journal has no deeper folders. */
 static int add_member(struct sn_packing *packing, const char *folder, const char *name,
                       struct sonde_error *err)
 {
-    size_t size = strlen(name);
-    if (size > 4 && strcmp(name + size - 4, ".new") == 0)
-        return SONDE_OK; /* a draft of a member that was never put */
     if (packing->count == MEMBERS_MAX)
         return sn_fail(err, SONDE_E_LIMIT, 0, "'%s' has more than %u files", packing->journal,
                        MEMBERS_MAX);
@@ -76,13 +81,15 @@ static int list_folder(struct sn_packing *packing, const char *folder, struct so
     return rc;
 }
 
-/* The trace first, so that a cut archive still has it; the rest by name. */
+/* The trace first, so that a cut archive still has it; drafts last; the rest by name. */
 static int compare(const void *left, const void *right)
 {
     bool left_is_trace = strcmp(left, "trace.nettrace") == 0;
     bool right_is_trace = strcmp(right, "trace.nettrace") == 0;
     if (left_is_trace != right_is_trace)
         return left_is_trace ? -1 : 1;
+    if (is_draft(left) != is_draft(right))
+        return is_draft(left) ? 1 : -1;
     return strcmp(left, right);
 }
 
@@ -111,6 +118,9 @@ static int prepare(struct sn_packing *packing, struct sonde_error *err)
     if (rc != SONDE_OK)
         return rc;
     qsort(packing->members, packing->count, sizeof(*packing->members), compare);
+    packing->packed_count = packing->count;
+    while (packing->packed_count && is_draft(packing->members[packing->packed_count - 1]))
+        packing->packed_count--;
     if (!packing->count || strcmp(packing->members[0], "trace.nettrace") != 0)
         return sn_fail(err, SONDE_E_NOT_FOUND, 0, "'%s' is no journal: it has no trace.nettrace",
                        packing->journal);
@@ -210,7 +220,7 @@ static int finish(struct sn_packing *packing, struct sonde_error *err)
 int sn_packing_turn(struct sn_packing *packing, uint64_t *ret_bytes, struct sonde_error *err)
 {
     int rc = SONDE_AGAIN;
-    if (packing->next == packing->count)
+    if (packing->next == packing->packed_count)
         rc = finish(packing, err);
     else if (packing->member_fd < 0)
         rc = begin_member(packing, err);
