@@ -157,6 +157,8 @@ static void native_code_has_names_or_offsets(void **state)
     assert_string_equal(place_at(code, 7, 0x10110, true, 9).name, "operator new(unsigned long)");
     assert_int_equal(place_at(code, 7, 0x10110, true, 9).line, 42);
     assert_string_equal(place_at(code, 7, 0x10110, false, 9).name, "");
+    assert_int_equal(place_at(code, 7, 0x1ffff, false, 9).kind, SN_PLACE_NATIVE);
+    assert_int_equal(place_at(code, 7, 0x20000, false, 9).kind, SN_PLACE_UNKNOWN); /* its end */
     assert_int_equal(place_at(code, 7, 0x10110, false, 9).offset, 0x110 + 0x3000);
     assert_int_equal(place_at(code, 7, 0x10208, false, 9).offset, 0x200 + 0x3000);
     assert_null(place_at(code, 7, 0x10208, false, 9).file);
@@ -244,6 +246,24 @@ static void processes_that_ended_can_be_forgotten(void **state)
     assert_string_equal(sn_code_process(code, 1, 50)->name, "again");
     assert_string_equal(sn_code_process(code, 1, 20)->name, "again"); /* the nearest there is */
     assert_int_equal(place_at(code, 1, 0x10010, true, 50).kind, SN_PLACE_UNKNOWN);
+}
+
+/* Of all mappings of a recording there is a ceiling. A live view that lasts for days goes on below
+ * it, as what ended gives its room back. */
+static void what_is_forgotten_makes_room(void **state)
+{
+    (void)state;
+    const uint64_t most = 2u << 20;
+    SN_AUTO(sn_code_free) struct sn_code *code = new_code();
+    for (uint32_t pid = 1; pid <= 2; pid++) {
+        uint64_t now_ns = pid * 100u;
+        tell_process(code, pid, now_ns, "one");
+        for (uint64_t i = 0; i < most; i++)
+            tell_mapping(code, pid, now_ns, i + 1, (i + 1) * 0x10000, "/lib/a.so");
+        assert_int_equal(place_at(code, pid, most * 0x10000, false, now_ns).kind, SN_PLACE_NATIVE);
+        tell_exit(code, pid, now_ns + 1);
+        sn_code_forget_before(code, now_ns + 2);
+    }
 }
 
 static void without_process_events_there_is_one_process(void **state)
@@ -399,6 +419,7 @@ int main(void)
         cmocka_unit_test(the_kernel_is_the_same_for_all),
         cmocka_unit_test(each_process_has_methods_of_its_own),
         cmocka_unit_test(processes_that_ended_can_be_forgotten),
+        cmocka_unit_test(what_is_forgotten_makes_room),
         cmocka_unit_test(without_process_events_there_is_one_process),
         cmocka_unit_test(what_no_event_told_is_asked_for),
         cmocka_unit_test(stacks_go_from_the_process_to_the_kernel),
