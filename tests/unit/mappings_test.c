@@ -49,6 +49,22 @@ static void one_that_is_there_stays_and_keeps_its_id(void **state)
     sn_mappings_done(&mappings);
 }
 
+/* A file that was unmapped, and mapped again at the same addresses from another place of it on: the
+ * removal is not told. */
+static void another_part_of_the_same_file_takes_its_place(void **state)
+{
+    (void)state;
+    struct sn_mappings mappings = {0};
+    add(&mappings, 0x1000, 0x4000, 1);
+    mappings.items[0].id = 9;
+    struct sn_mapping other = {.start = 0x1000, .end = 0x4000, .offset = 0x8000, .file = 1};
+    assert_true(sn_mappings_add(&mappings, &other));
+    assert_int_equal(mappings.count, 1);
+    assert_int_equal(sn_mappings_find(&mappings, 0x2000)->offset, 0x8000);
+    assert_int_equal(mappings.items[0].id, 0);
+    sn_mappings_done(&mappings);
+}
+
 static void a_new_one_cuts_out_what_it_covers(void **state)
 {
     (void)state;
@@ -112,6 +128,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(an_address_is_found_in_its_mapping_only),
         cmocka_unit_test(one_that_is_there_stays_and_keeps_its_id),
+        cmocka_unit_test(another_part_of_the_same_file_takes_its_place),
         cmocka_unit_test(a_new_one_cuts_out_what_it_covers),
         cmocka_unit_test(there_is_an_end_to_them),
         cmocka_unit_test(a_file_has_one_number_and_memory_one_a_name),

@@ -208,6 +208,25 @@ static void more_threads_than_there_is_room_for_are_counted(void **state)
     sn_off_cpu_done(&off);
 }
 
+static void waits_whose_stacks_find_no_room_are_counted(void **state)
+{
+    (void)state;
+    struct sn_off_cpu off = sn_off_cpu_of_nobody();
+    uint64_t deep[SN_THREAD_STACK_MAX] = {0};
+    const uint32_t room = (64u << 20) / sizeof(deep);
+    for (uint32_t tid = 1; tid <= room + 5; tid++) {
+        struct sn_off_time who = {.pid = 5, .tid = tid, .stack = deep, .depth = 160};
+        sn_off_cpu_leaves(&off, &who, tid, INTERRUPTIBLE);
+    }
+    assert_int_equal(off.threads.refused, 5);
+    struct sn_off_time time;
+    assert_true(comes_back(&off, 5, room, 200000, &time));
+    assert_int_equal(time.depth, SN_THREAD_STACK_MAX);
+    assert_true(comes_back(&off, 5, room + 1, 200000, &time)); /* its time counts all the same */
+    assert_int_equal(time.depth, 0);
+    sn_off_cpu_done(&off);
+}
+
 static void what_was_lost_is_not_counted_as_a_wait(void **state)
 {
     (void)state;
@@ -239,6 +258,7 @@ int main(void)
         cmocka_unit_test(time_that_runs_backwards_is_nothing),
         cmocka_unit_test(memory_is_that_of_the_threads_alive),
         cmocka_unit_test(more_threads_than_there_is_room_for_are_counted),
+        cmocka_unit_test(waits_whose_stacks_find_no_room_are_counted),
         cmocka_unit_test(what_was_lost_is_not_counted_as_a_wait),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
