@@ -272,6 +272,20 @@ static void a_loss_is_an_event_that_every_sink_sees(void **state)
     assert_int_equal(tracker->threads[0].thread_id, 71);
 }
 
+/* The list of those that lost events has an end. What they lost has none. */
+static void losses_of_more_threads_than_are_listed_are_in_the_total(void **state)
+{
+    struct fixture *fixture = *state;
+    const uint64_t count = 20000;
+    for (uint64_t thread = 1; thread <= count; thread++) {
+        struct sn_event where = {.pid = 7, .capture_thread_id = thread, .pointer_size = 8};
+        sn_road_lost(fixture->road, &fixture->a->source, &where, 2);
+    }
+    const struct sn_tracker *tracker = sn_road_tracker(fixture->road);
+    assert_int_equal(tracker->lost_count, 2 * count);
+    assert_in_range(tracker->thread_count, 1, count - 1);
+}
+
 static void who_comes_later_gets_nothing_that_was_held_before(void **state)
 {
     struct fixture *fixture = *state;
@@ -378,6 +392,8 @@ int main(void)
         cmocka_unit_test_setup_teardown(the_window_is_bounded_and_lets_the_oldest_go_first, set_up,
                                         tear_down),
         cmocka_unit_test_setup_teardown(a_loss_is_an_event_that_every_sink_sees, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(losses_of_more_threads_than_are_listed_are_in_the_total,
+                                        set_up, tear_down),
         cmocka_unit_test_setup_teardown(who_comes_later_gets_nothing_that_was_held_before, set_up,
                                         tear_down),
         cmocka_unit_test_setup_teardown(the_next_holder_of_a_number_gets_nothing_of_the_one_before,

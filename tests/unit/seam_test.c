@@ -156,6 +156,27 @@ static void kinds_are_told_apart(void **state)
     assert_int_equal(close_seam(seam, 0).count, 1);
 }
 
+/* A request that begins says the same as any other that begins in the same thread. */
+static void activities_are_told_apart(void **state)
+{
+    (void)state;
+    static const uint8_t one[16] = {1};
+    static const uint8_t other[16] = {2};
+    struct sn_seam *seam = new_seam();
+    struct sn_event first = event_of(&same, NULL, 7, 1100);
+    struct sn_event second = event_of(&same, NULL, 7, 1101);
+    struct sn_event copy = event_of(&same, NULL, 7, 1102);
+    first.activity = copy.activity = one;
+    second.activity = other;
+    assert_true(sn_seam_note(seam, &first));
+    assert_int_equal(sn_seam_hold(seam, &second), SONDE_OK);
+    assert_int_equal(close_seam(seam, 0).count, 1);
+    seam = new_seam();
+    assert_true(sn_seam_note(seam, &first));
+    assert_int_equal(sn_seam_hold(seam, &copy), SONDE_OK);
+    assert_int_equal(close_seam(seam, 1).count, 0);
+}
+
 /* Four million would not fit: what cannot be remembered is left to the later stream. */
 static void without_room_the_later_stream_brings_it(void **state)
 {
@@ -185,6 +206,7 @@ int main(void)
         cmocka_unit_test(what_one_stream_lost_the_other_brings),
         cmocka_unit_test(far_neighbours_are_two_events),
         cmocka_unit_test(kinds_are_told_apart),
+        cmocka_unit_test(activities_are_told_apart),
         cmocka_unit_test(without_room_the_later_stream_brings_it),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
