@@ -190,6 +190,28 @@ static void conditions_are_tested(void **state)
     assert_trials(found, trials, sizeof(trials) / sizeof(*trials));
 }
 
+/* 100 ms/s in Shop of 400, then 100 of 200: a share is of its own side. */
+static void shares_are_of_their_own_side(void **state)
+{
+    (void)state;
+    static const struct trial trials[] = {
+        {"cpu(Shop) > +24pt", true, "25 % and 50 % of all"},
+        {"cpu(Shop) > +25pt", false, ""},
+        {"cpu(Other) < -24pt", true, "75 % and 50 % of all"},
+        {"cpu(Shop) > +0%", false, "(0 %)"},
+    };
+    SN_AUTO(sonde_profile_free) struct sonde_profile *before = new_profile(SECOND);
+    SN_AUTO(sonde_profile_free) struct sonde_profile *after = new_profile(SECOND);
+    spend(before, "Shop", 100 * MS);
+    spend(before, "Other", 300 * MS);
+    spend(after, "Shop", 100 * MS);
+    spend(after, "Other", 100 * MS);
+    settle(before);
+    settle(after);
+    SN_AUTO(sonde_comparison_free) struct sonde_comparison *found = compare(before, after);
+    assert_trials(found, trials, sizeof(trials) / sizeof(*trials));
+}
+
 static void what_is_not_there_is_nothing(void **state)
 {
     (void)state;
@@ -262,6 +284,7 @@ int main(void)
         cmocka_unit_test(methods_compare_by_rate_largest_change_first),
         cmocka_unit_test(lines_and_recursion_make_one_method),
         cmocka_unit_test(conditions_are_tested),
+        cmocka_unit_test(shares_are_of_their_own_side),
         cmocka_unit_test(what_is_not_there_is_nothing),
         cmocka_unit_test(what_does_not_compare_is_refused),
         cmocka_unit_test(deep_trees_are_walked),

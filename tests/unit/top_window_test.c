@@ -76,6 +76,24 @@ static void equal_stacks_of_a_slice_are_one(void **state)
     sn_top_window_free(window);
 }
 
+/* A thread runs and waits in the same place: two stacks, and each has its frames. */
+static void what_ran_and_what_waited_in_one_place_stay_apart(void **state)
+{
+    (void)state;
+    struct sn_top_window *window = new_window();
+    add(window, 7, frames_a, 3, START);
+    sn_top_window_add(window, &(struct sn_top_stack){.pid = 7,
+                                                     .kind = SN_TOP_WAIT,
+                                                     .depth = 3,
+                                                     .weight_ns = 10,
+                                                     .last_ns = START + 1,
+                                                     .frames = frames_a});
+    struct seen seen = look(window);
+    assert_int_equal(seen.stacks, 2);
+    assert_int_equal(seen.with_frames, 2);
+    sn_top_window_free(window);
+}
+
 static void what_is_older_than_the_window_has_left(void **state)
 {
     (void)state;
@@ -137,6 +155,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(equal_stacks_of_a_slice_are_one),
+        cmocka_unit_test(what_ran_and_what_waited_in_one_place_stay_apart),
         cmocka_unit_test(what_is_older_than_the_window_has_left),
         cmocka_unit_test(a_slice_that_is_used_again_is_empty),
         cmocka_unit_test(what_finds_no_room_keeps_its_time),
