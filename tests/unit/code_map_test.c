@@ -214,6 +214,22 @@ static void test_sees_what_is_new(void **state)
     end(&fixture);
 }
 
+/* Where one range ends, the next one begins: their entries are in one list, in any order. */
+static void test_ranges_side_by_side(void **state)
+{
+    (void)state;
+    struct fixture fixture;
+    begin(&fixture, 2);
+    add_section(fixture.image, AT_STUBS_END + 0x1000, AT_STUBS_END + 0x2000, 0, 0);
+    add_section(fixture.image, AT_STUBS_END, AT_STUBS_END + 0x1000, 0, 0);
+    for (uint64_t at = AT_STUBS_END; at < AT_STUBS_END + 0x2000; at += 0x1000) {
+        assert_int_equal(find(&fixture, at).kind, SN_CODE_STUB);
+        assert_int_equal(find(&fixture, at + 0xfff).kind, SN_CODE_STUB);
+    }
+    assert_int_equal(find(&fixture, AT_STUBS_END + 0x2000).kind, SN_CODE_NONE);
+    end(&fixture);
+}
+
 /* Each change makes method A nothing that could be believed. */
 static void test_torn(void **state)
 {
@@ -371,6 +387,7 @@ int main(void)
         cmocka_unit_test(test_forgets),
         cmocka_unit_test(test_forgets_images),
         cmocka_unit_test(test_sees_what_is_new),
+        cmocka_unit_test(test_ranges_side_by_side),
         cmocka_unit_test(test_torn),
         cmocka_unit_test(test_loops),
         cmocka_unit_test(test_any_damage),

@@ -383,6 +383,36 @@ static void a_frame_pointer_below_the_stack_is_no_chain(void **state)
     leave(&entry);
 }
 
+/* Its call never comes back: it returns to where the next function begins, whose rule is another.
+ */
+__asm__(".text\n"
+        ".cfi_startproc\n"
+        "sub $16, %rsp\n"
+        ".cfi_adjust_cfa_offset 16\n"
+        "call abort@plt\n"
+        ".cfi_endproc\n"
+        "behind_the_call:\n"
+        ".cfi_startproc\n"
+        "ret\n"
+        ".cfi_endproc\n");
+extern const char behind_the_call[];
+
+static void a_caller_that_ends_with_its_call_has_its_own_rule(void **state)
+{
+    (void)state;
+    struct entry entry;
+    enter(&entry);
+    entry.stack[0] = (uint64_t)(uintptr_t)behind_the_call;
+    entry.stack[3] = own_code;
+    struct sn_leaf_result fixed = sn_leaf_repair(entry.leaf, &entry.sample, entry.chain, 3);
+    assert_int_equal(fixed.count, 5);
+    assert_int_equal(fixed.found, 2);
+    assert_false(fixed.is_cut || fixed.has_unknown);
+    assert_int_equal(entry.chain[1], (uint64_t)(uintptr_t)behind_the_call);
+    assert_int_equal(entry.chain[2], own_code);
+    leave(&entry);
+}
+
 /* Code without a frame of its own in the middle of a chain, called from another object. */
 static void enter_gap(struct entry *entry)
 {
@@ -473,6 +503,7 @@ int main(void)
         cmocka_unit_test(a_caller_beyond_the_bytes_is_said_to_be_unknown),
         cmocka_unit_test(a_chain_that_leads_out_of_code_is_cut_there),
         cmocka_unit_test(a_frame_pointer_below_the_stack_is_no_chain),
+        cmocka_unit_test(a_caller_that_ends_with_its_call_has_its_own_rule),
         cmocka_unit_test(a_caller_that_was_skipped_further_up_is_put_in),
         cmocka_unit_test(what_is_skipped_beyond_the_bytes_stays_so),
         cmocka_unit_test(what_is_no_code_is_not_put_in),

@@ -178,6 +178,23 @@ static void waiters_are_found_on_their_stacks(void **state)
     close_bench(&bench);
 }
 
+static void what_is_waited_for_is_told_before_what_is_only_held(void **state)
+{
+    struct bench bench;
+    (void)state;
+    open_bench(&bench, ENTRY "," BLOCK);
+    hold(&bench, 0, 0, 0);
+    hold(&bench, 1, 2, 1);
+    point(&bench, 1, 1, 5);
+    look(&bench);
+    assert_int_equal(bench.list.count, 2);
+    assert_int_equal(bench.list.locks[0].owner, 3);
+    assert_int_equal(bench.list.locks[0].waiter_count, 1);
+    assert_int_equal(bench.list.waits_for[1], 1);
+    assert_int_equal(bench.list.locks[1].owner, 1);
+    close_bench(&bench);
+}
+
 /* What contended for a lock before, and now does something else. */
 static void stale_words_make_no_waiters(void **state)
 {
@@ -354,6 +371,7 @@ int main(void)
         cmocka_unit_test(an_owner_is_named_twice),
         cmocka_unit_test(an_entry_has_room_for_a_pointer),
         cmocka_unit_test(waiters_are_found_on_their_stacks),
+        cmocka_unit_test(what_is_waited_for_is_told_before_what_is_only_held),
         cmocka_unit_test(stale_words_make_no_waiters),
         cmocka_unit_test(a_lock_has_no_more_waiters_than_it_counts),
         cmocka_unit_test(a_circle_is_a_deadlock),
