@@ -14,6 +14,7 @@ internal static class Pending
     private static readonly Channel<int> s_channel = Channel.CreateUnbounded<int>();
     private static Task s_self = Task.CompletedTask;
     private static object? s_kept;
+    private static TaskCompletionSource<int>[] s_ends = [];
 
     public static void Start(Stage stage)
     {
@@ -21,12 +22,13 @@ internal static class Pending
         for (int i = 0; i < stage.Number("times", 5); i++)
             s_tasks.Add(Plain());
         s_tasks.AddRange([Configured(), Value(), OfPool(), All(), Any(), Continued(), Unwrapped(), Seated(), Delayed(),
-            Reading(), Patient(), Iterated(), Typed("text")]);
+            Reading(), Patient(), Iterated(), Typed("text"), Either(true), Either(false)]);
         Task<int> shared = Shared();
         for (int i = 0; i < 7; i++)
             s_tasks.Add(Sharing(shared));
         Async();
         InContext();
+        ReadyInContext();
         StartCircle();
         SpendPooled();
         Background("pending-blocked", () => Blocked().GetAwaiter().GetResult());
@@ -123,6 +125,14 @@ internal static class Pending
         return value;
     }
 
+    private static async Task Either(bool isFirst)
+    {
+        if (isFirst)
+            await s_never.Task;
+        else
+            await s_never.Task;
+    }
+
     private static async void Async() => await AsyncInner();
     private static async Task<int> AsyncInner() => await s_never.Task;
 
@@ -139,6 +149,31 @@ internal static class Pending
     private static async Task<int> PostedInner() => await s_never.Task;
 
     private sealed class Posting : SynchronizationContext;
+
+    /// <summary>What they wait for is there, however it ended. Nobody lets them go on.</summary>
+    private static void ReadyInContext()
+    {
+        TaskCompletionSource<int>[] ends = [new(), new(), new()];
+        SynchronizationContext? before = SynchronizationContext.Current;
+        SynchronizationContext.SetSynchronizationContext(new Keeping());
+        s_tasks.AddRange([Succeeded(ends[0].Task), Failed(ends[1].Task), Cancelled(ends[2].Task)]);
+        SynchronizationContext.SetSynchronizationContext(before);
+        ends[0].SetResult(1);
+        ends[1].SetException(new InvalidOperationException());
+        ends[2].SetCanceled();
+        s_ends = ends;
+    }
+
+    private static async Task Succeeded(Task<int> task) => await task;
+    private static async Task Failed(Task<int> task) => await task;
+    private static async Task Cancelled(Task<int> task) => await task;
+
+    private sealed class Keeping : SynchronizationContext
+    {
+        private static readonly List<object?> s_posted = [];
+
+        public override void Post(SendOrPostCallback callback, object? state) => s_posted.AddRange([callback, state]);
+    }
 
     /// <summary>A task that awaits itself.</summary>
     private static void StartCircle()
@@ -172,6 +207,8 @@ internal static class PendingLocks
     private static readonly object s_bell = new();
     private static readonly object s_thin = new();
     private static readonly ManualResetEvent s_always = new(false);
+    private static readonly List<object> s_free = []; // Locks that nobody holds: more than there is room for in a list of locks
+    private const int Free = 70_000;
 
     public static void Start(bool isWanted)
     {
@@ -243,6 +280,10 @@ internal static class PendingLocks
         Type? type = typeof(object).Assembly.GetType("System.Threading.Lock");
         if (type is null)
             return;
+        for (int i = 0; i < Free; i++)
+            s_free.Add(Activator.CreateInstance(type)!);
+        Action enter = Enter(type);
+        Pending.Background("lock-alone", () => EnterAlone(enter));
         Action[] enters = [Enter(type), Enter(type)];
         var both = new Barrier(2);
         for (int i = 0; i < 2; i++)
@@ -250,6 +291,12 @@ internal static class PendingLocks
             Action first = enters[i], second = enters[1 - i];
             Pending.Background($"lock-{i}", () => EnterBoth(first, second, both));
         }
+    }
+
+    private static void EnterAlone(Action enter)
+    {
+        enter();
+        s_always.WaitOne();
     }
 
     private static Action Enter(Type type)

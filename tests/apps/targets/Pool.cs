@@ -1,5 +1,8 @@
-// The thread pool, held up by calls that wait on a thread, or with much short work and nothing wrong: pool-blocked, pool-burst
+// The thread pool, held up by calls that wait on a thread, with much short work and nothing wrong, or at rest: pool-blocked, pool-burst,
+// pool-drained
+using System.Collections.Concurrent;
 using System.Diagnostics;
+using System.Reflection;
 using System.Runtime.CompilerServices;
 
 namespace Targets;
@@ -52,6 +55,22 @@ internal static class Pool
                 });
         });
     }
+
+    /// <summary>No worker, many that may come, and one item in the queue, of which none is told. It lies in the second segment: the first was
+    /// full, so that nothing is put into it any more, and is empty.</summary>
+    public static void StartDrained(Stage stage)
+    {
+        const BindingFlags Hidden = BindingFlags.NonPublic | BindingFlags.Public | BindingFlags.Static | BindingFlags.Instance;
+        ThreadPool.SetMinThreads(stage.Number("workers", 31), 1);
+        object queue = typeof(ThreadPool).GetField("s_workQueue", Hidden)!.GetValue(null)!;
+        var items = (ConcurrentQueue<object>)queue.GetType().GetField("workItems", Hidden)!.GetValue(queue)!;
+        for (int i = 0; i <= Segment; i++)
+            items.Enqueue(new Task(Compute));
+        for (int i = 0; i < Segment; i++)
+            items.TryDequeue(out _);
+    }
+
+    private const int Segment = 32; // items of a queue's first one
 
     [MethodImpl(MethodImplOptions.NoInlining)]
     private static void Compute()

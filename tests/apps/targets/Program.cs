@@ -35,6 +35,7 @@ internal static class Program
         ["constructors"] = Constructors.Start,
         ["pool-blocked"] = Pool.StartBlocked,
         ["pool-burst"] = Pool.StartBurst,
+        ["pool-drained"] = Pool.StartDrained,
     };
 
     private static int Main(string[] args)
