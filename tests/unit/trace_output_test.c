@@ -236,6 +236,11 @@ static void only_the_newest_files_are_kept(void **state)
 {
     struct fixture *fixture = *state;
     static const char payload[1000];
+    char cpu_record[160];
+    (void)snprintf(cpu_record, sizeof(cpu_record), "%s/a.b.0001.nettrace.cpu", fixture->dir);
+    FILE *file = fopen(cpu_record, "w");
+    assert_non_null(file);
+    (void)fclose(file);
     open_output(fixture, (struct sn_trace_output_options){.roll_bytes = 100000, .roll_keep = 2});
     for (int i = 0; i < 1000; i++)
         assert_int_equal(say(fixture, &tick, payload, sizeof(payload)), SONDE_OK);
@@ -247,6 +252,7 @@ static void only_the_newest_files_are_kept(void **state)
         (void)snprintf(path, sizeof(path), "%s/a.b.%04u.nettrace", fixture->dir, i);
         assert_int_equal(access(path, F_OK), i + 2 > files ? 0 : -1);
     }
+    assert_int_equal(access(cpu_record, F_OK), -1); /* it goes with its file */
 }
 
 static void a_path_that_cannot_be_written_is_told_at_the_start(void **state)
