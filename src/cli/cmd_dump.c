@@ -103,7 +103,8 @@ static int report(const struct arguments *arguments, uint32_t pid, const char *p
             sn_json_u64(&json, "bytes", (uint64_t)status.st_size);
         sn_json_u64(&json, "durationMs", took_ns / SN_NS_PER_MS);
         sn_json_close(&json);
-        (void)sn_terminal_flush(&out);
+        if (!sn_terminal_flush(&out))
+            return SN_EXIT_FAILED;
     } else {
         sn_terminal_put(stdout, SN_STYLE_NONE, path);
         (void)putchar('\n');

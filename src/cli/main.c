@@ -91,7 +91,8 @@ static int run_command(const struct sn_command *command, int argc, char **argv)
         return SN_EXIT_USAGE;
     }
     int code = command->run(arguments, &operands);
-    if (fflush(stdout) != 0 && code == SN_EXIT_DONE) {
+    bool is_lost = fflush(stdout) != 0 && code == SN_EXIT_DONE;
+    if (is_lost || (ferror(stdout) && code == SN_EXIT_FAILED)) {
         (void)fputs("sonde: cannot write to standard output\n", stderr);
         return SN_EXIT_FAILED;
     }

@@ -332,8 +332,10 @@ int sn_top_print(const struct sn_top_view *view, struct sonde_error *err)
             rc = sn_fail_errno(err, "cannot write to standard output");
         if (ferror(stdout) && has_reader_left())
             return SONDE_OK;
-        if (rc != SONDE_OK)
+        if (rc != SONDE_OK) {
+            clearerr(stdout); /* it is told with the reason, and once is enough */
             return rc;
+        }
     } while (!view->once);
     return SONDE_OK;
 }
