@@ -165,6 +165,26 @@ static void however_many_are_wanted_all_are_counted(void **state)
     assert_int_equal(sn_topics_wanted(bench->daemon.topics, "many/", NULL, 0), 0);
 }
 
+/* Also once somebody who may read it does. */
+static void a_topic_is_for_those_of_its_scope(void **state)
+{
+    struct bench *bench = *state;
+    struct sn_topics *topics = bench->daemon.topics;
+    struct sn_topic *secret = sn_topics_open(
+        topics, &(struct sn_topic_options){.name = "secret", .scope = SN_SCOPE_SECRETS});
+    struct sn_topic_place place;
+    for (unsigned i = 0; i < 2; i++) {
+        struct sonde_error err = {0};
+        assert_null(sn_topic_join(topics, "secret", SN_SCOPE_READ, &place, &err));
+        assert_int_equal(err.status, SONDE_E_DENIED);
+        assert_non_null(strstr(err.text, "needs a key of a higher scope"));
+        assert_ptr_equal(sn_topic_join(topics, "secret", SN_SCOPE_SECRETS, &place, NULL), secret);
+    }
+    sn_topic_leave(secret);
+    sn_topic_leave(secret);
+    sn_topic_close(secret);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -175,6 +195,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(
             by_its_name_it_is_the_same_and_a_topic_that_is_not_there_loses_nothing, begin, end),
         cmocka_unit_test_setup_teardown(however_many_are_wanted_all_are_counted, begin, end),
+        cmocka_unit_test_setup_teardown(a_topic_is_for_those_of_its_scope, begin, end),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
