@@ -29,7 +29,8 @@ static const struct good good[] = {
      true, 17, "Too Many Requests", "sl w"},
     {"HTTP/1.1 503 Busy\r\nRetry-After: Fri, 31 Dec 1999 23:59:59 GMT\r\nContent-Length: 0\r\n\r\n",
      503, true, 0, "Busy", ""},
-    {"HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 103 Hints\r\nRetry-After: 3\r\n\r\nHTTP/1.1 200 "
+    {"HTTP/1.1 100 Continue\r\nContent-Length: 7\r\n\r\nHTTP/1.1 103 Hints\r\nRetry-After: "
+     "3\r\n\r\nHTTP/1.1 200 "
      "OK\r\nContent-Length: 1\r\n\r\nx",
      200, true, 0, "OK", "x"},
     {"HTTP/1.1 400 Bad\r\nTransfer-Encoding: Chunked\r\n\r\n5;x=\"y\"\r\nwrong\r\n00B \r\n, all of "
