@@ -33,13 +33,16 @@ static void put(struct sn_profile *profile, uint32_t thread_id, const char *name
 }
 
 static struct sn_buf write_as(const char *format, const struct sn_profile *profile, int column,
-                              bool has_cpu)
+                              bool has_cpu, bool is_merged)
 {
     struct sn_buf out = sn_buf_with_limit(1u << 20);
     struct sn_stream stream;
     struct sonde_error err = {0};
-    const struct sn_format_options options = {
-        .title = "shop", .view = "some view", .column = column, .has_cpu = has_cpu};
+    const struct sn_format_options options = {.title = "shop",
+                                              .view = "some view",
+                                              .column = column,
+                                              .has_cpu = has_cpu,
+                                              .merge_threads = is_merged};
     sn_stream_init(&stream, append, &out);
     sn_format_find(format)->write(&stream, profile, &options);
     assert_int_equal(sn_stream_finish(&stream, &err), SONDE_OK);
@@ -49,7 +52,7 @@ static struct sn_buf write_as(const char *format, const struct sn_profile *profi
 
 static json_t *write_chrome(const struct sn_profile *profile)
 {
-    SN_AUTO(sn_buf_done) struct sn_buf out = write_as("chrome", profile, 0, false);
+    SN_AUTO(sn_buf_done) struct sn_buf out = write_as("chrome", profile, 0, false, false);
     json_t *root = json_loadb((const char *)out.bytes, out.size, JSON_REJECT_DUPLICATES, NULL);
     assert_non_null(root);
     return root;
@@ -96,28 +99,46 @@ static void events_of_chrome_stand_on_their_own_threads(void **state)
     sn_profile_free(profile);
 }
 
-/* How many kinds of values a pprof file has: messages of field 1 at the top. */
-static size_t count_kinds(const struct sn_buf *file)
+struct found {
+    size_t kinds;  /* of values: messages of field 1 */
+    uint64_t last; /* the last byte of the last sample, of field 2: its value, if that is small */
+};
+
+static struct found read_pprof(const struct sn_buf *file)
 {
     uint8_t plain[4096];
     z_stream zip = {.next_in = file->bytes,
                     .avail_in = (uInt)file->size,
                     .next_out = plain,
                     .avail_out = sizeof(plain)};
-    size_t count = 0;
+    struct found found = {0};
     assert_int_equal(inflateInit2(&zip, 15 + 16), Z_OK); /* gzip */
     assert_int_equal(inflate(&zip, Z_FINISH), Z_STREAM_END);
     struct sn_cursor cur = sn_cursor_over(plain, zip.total_out);
     (void)inflateEnd(&zip);
     while (sn_cursor_left(&cur)) {
-        uint64_t key = sn_cursor_varuint32(&cur);
-        uint64_t value = sn_cursor_varuint32(&cur); /* or a size */
-        if ((key & 7) == 2)
-            (void)sn_cursor_bytes(&cur, (size_t)value);
-        count += key == (1u << 3 | 2u);
+        uint64_t key = sn_cursor_varuint64(&cur);
+        uint64_t value = sn_cursor_varuint64(&cur); /* or a size */
+        const uint8_t *bytes = (key & 7) == 2 ? sn_cursor_bytes(&cur, (size_t)value) : NULL;
+        found.kinds += key == (1u << 3 | 2u);
+        if (bytes && value && key == (2u << 3 | 2u))
+            found.last = bytes[value - 1];
     }
     assert_false(cur.bad);
-    return count;
+    return found;
+}
+
+static void merged_threads_are_added_up(void **state)
+{
+    (void)state;
+    static const struct sn_column column = {"bytes", SN_UNIT_BYTES};
+    struct sn_profile *profile = NULL;
+    assert_int_equal(sn_profile_new(&column, 1, &profile, NULL), SONDE_OK);
+    put(profile, 10, "Same", 30);
+    put(profile, 11, "Same", 12);
+    SN_AUTO(sn_buf_done) struct sn_buf merged = write_as("pprof", profile, 0, false, true);
+    assert_int_equal(read_pprof(&merged).last, 42);
+    sn_profile_free(profile);
 }
 
 /* Noughts would pass for measured. */
@@ -131,10 +152,10 @@ static void without_cpu_times_pprof_has_no_columns_of_them(void **state)
     struct sn_profile *profile = NULL;
     assert_int_equal(sn_profile_new(columns, 4, &profile, NULL), SONDE_OK);
     put(profile, 10, "First", 0);
-    SN_AUTO(sn_buf_done) struct sn_buf with = write_as("pprof", profile, 1, true);
-    SN_AUTO(sn_buf_done) struct sn_buf without = write_as("pprof", profile, 1, false);
-    assert_int_equal(count_kinds(&with), 4);
-    assert_int_equal(count_kinds(&without), 2);
+    SN_AUTO(sn_buf_done) struct sn_buf with = write_as("pprof", profile, 1, true, false);
+    SN_AUTO(sn_buf_done) struct sn_buf without = write_as("pprof", profile, 1, false, false);
+    assert_int_equal(read_pprof(&with).kinds, 4);
+    assert_int_equal(read_pprof(&without).kinds, 2);
     sn_profile_free(profile);
 }
 
@@ -142,6 +163,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(events_of_chrome_stand_on_their_own_threads),
+        cmocka_unit_test(merged_threads_are_added_up),
         cmocka_unit_test(without_cpu_times_pprof_has_no_columns_of_them),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
