@@ -228,6 +228,14 @@ static void forget(struct sn_operation *operation)
     sn_operation_free(operation);
 }
 
+/* What was live is looked at by nobody any more; of a file that was being sent nobody was told that
+ * it had arrived. */
+static bool is_over(const struct sn_operation *operation)
+{
+    return json_is_true(json_object_get(operation->settings, "live")) ||
+           (operation->kind == &sn_upload_operation && operation->state != SN_OPERATION_SUCCEEDED);
+}
+
 static struct sn_operation *remake(struct sn_daemon *daemon, const struct sn_store_recording *from)
 {
     char path[4096];
@@ -246,8 +254,8 @@ static struct sn_operation *remake(struct sn_daemon *daemon, const struct sn_sto
         sn_operation_free(operation);
         return NULL;
     }
-    if (json_is_true(json_object_get(operation->settings, "live"))) {
-        forget(operation); /* nobody looks at it any more */
+    if (is_over(operation)) {
+        forget(operation);
         return NULL;
     }
     if (operation->state != SN_OPERATION_CONFIGURED)

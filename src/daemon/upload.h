@@ -56,6 +56,7 @@ struct sn_upload {
     char path[4096];               /* in the spool; "": it is elsewhere by now */
     char name[SN_UPLOAD_NAME_MAX]; /* for people */
     struct sn_upload_facts facts;
+    char recording[37]; /* the id of what it becomes */
 };
 
 /* What people call a file, whatever they sent: no path, no controls, no longer than fits. */

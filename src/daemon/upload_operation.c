@@ -7,9 +7,11 @@
 #include "base/err.h"
 #include "base/own.h"
 #include "daemon/artefact.h"
+#include "daemon/daemon.h"
 #include "daemon/operation_kinds.h"
 #include "daemon/recordings.h"
 #include "daemon/rest_call.h"
+#include "daemon/store_desk.h"
 #include "daemon/upload.h"
 
 /* There is nothing to start or to stop: it ends where it was made. */
@@ -128,6 +130,36 @@ static int make(struct sn_rest_call *call, struct sn_upload *upload,
     return rc;
 }
 
+/* In the roads seat again. */
+static void put_in_place(struct sn_rest_call *call)
+{
+    struct sn_upload *upload = call->user;
+    struct sonde_error err = {0};
+    struct sn_operation *operation = sn_operation_find(call->daemon, upload->recording);
+    if (!operation) { /* nobody can delete it while it runs */
+        sn_rest_problem(call, 409, "it was deleted");
+        return;
+    }
+    int rc = move_file(upload, operation, &err);
+    sn_operation_ended(operation, rc,
+                       upload->facts.is_cut ? "the file was cut: it ends early" : "");
+    if (rc == SONDE_OK) {
+        sn_recordings_created(call, operation);
+        return;
+    }
+    (void)sn_operation_delete(operation, &(struct sonde_error){0});
+    sn_rest_failed(call, &err);
+}
+
+/* In the store's seat. What was not kept now is told when it has ended. */
+static void keep_its_place(struct sn_rest_call *call)
+{
+    (void)sn_store_commit(sn_store_desk_store(call->daemon->store), NULL);
+    sn_rest_move(call, SN_SEAT_ROADS, put_in_place);
+}
+
+/* Its row comes first: if we are killed before it has succeeded, the next life finds the file by
+ * that, and removes both (daemon/recording_store.c). */
 void sn_upload_make_recording(struct sn_rest_call *call)
 {
     struct sn_upload *upload = call->user;
@@ -139,17 +171,14 @@ void sn_upload_make_recording(struct sn_rest_call *call)
     }
     if (!sn_recordings_let_in(call))
         return;
-    int rc = make(call, upload, &operation, &err);
-    if (rc == SONDE_OK) {
-        sn_operation_running(operation);
-        rc = move_file(upload, operation, &err);
-        sn_operation_ended(operation, rc,
-                           upload->facts.is_cut ? "the file was cut: it ends early" : "");
-        if (rc != SONDE_OK)
-            (void)sn_operation_delete(operation, &(struct sonde_error){0});
-    }
-    if (rc == SONDE_OK)
-        sn_recordings_created(call, operation);
-    else
+    if (make(call, upload, &operation, &err) != SONDE_OK) {
         sn_rest_failed(call, &err);
+        return;
+    }
+    sn_operation_running(operation);
+    (void)snprintf(upload->recording, sizeof(upload->recording), "%s", operation->id);
+    if (call->daemon->store)
+        sn_rest_move(call, SN_SEAT_STORE, keep_its_place);
+    else
+        put_in_place(call);
 }
