@@ -22,9 +22,7 @@
 /* The write-ahead log with a sync at each commit: what was acknowledged is on the disk. Nobody else
  * looks at the file while we have it, so the log's index is in our memory and no third file is
  * needed. */
-static const char settings[] = "PRAGMA locking_mode = EXCLUSIVE;"
-                               "PRAGMA auto_vacuum = INCREMENTAL;"
-                               "PRAGMA journal_mode = WAL;"
+static const char settings[] = "PRAGMA journal_mode = WAL;"
                                "PRAGMA synchronous = FULL;"
                                "PRAGMA wal_autocheckpoint = 1000;"
                                "PRAGMA journal_size_limit = 4194304;"
@@ -168,6 +166,15 @@ static int bring_up(sqlite3 *db, struct sonde_error *err)
     return rc == SONDE_OK ? check(db, err) : rc;
 }
 
+/* For a new one only: to say this of another writes, which a disk that is full does not take. */
+static int choose_vacuum(sqlite3 *db, struct sonde_error *err)
+{
+    int64_t chosen = 0;
+    int rc = sn_store_sql_number(db, "PRAGMA auto_vacuum", &chosen, err);
+    return rc == SONDE_OK && !chosen ? sn_store_sql_run(db, "PRAGMA auto_vacuum = INCREMENTAL", err)
+                                     : rc;
+}
+
 static int set_up(sqlite3 *db, struct sonde_error *err)
 {
     (void)sqlite3_extended_result_codes(db, 1);
@@ -178,7 +185,11 @@ static int set_up(sqlite3 *db, struct sonde_error *err)
     if (sqlite3_create_function(db, "sonde_checksum", 1, SQLITE_UTF8 | SQLITE_DETERMINISTIC, NULL,
                                 checksum, NULL, NULL) != SQLITE_OK)
         return sn_store_sql_fail(db, "functions", err);
-    int rc = sn_store_sql_run(db, settings, err);
+    int rc = sn_store_sql_run(db, "PRAGMA locking_mode = EXCLUSIVE", err);
+    if (rc == SONDE_OK)
+        rc = choose_vacuum(db, err);
+    if (rc == SONDE_OK)
+        rc = sn_store_sql_run(db, settings, err);
     return rc == SONDE_OK ? bring_up(db, err) : rc;
 }
 
