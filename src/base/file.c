@@ -238,8 +238,9 @@ int sn_file_replace_at(int folder, const char *name, const struct sn_buf *text,
     if (fd < 0)
         return sn_fail_errno(err, "cannot write the file '%s'", name);
     int rc = text->failed ? sn_fail(err, SONDE_E_LIMIT, 0, "the file '%s' would be too large", name)
-                          : sn_file_write_all(fd, text->bytes, text->size, err);
-    if (rc == SONDE_OK && fsync(fd) != 0)
+                          : SONDE_OK;
+    if (rc == SONDE_OK &&
+        (sn_file_write_all(fd, text->bytes, text->size, NULL) != SONDE_OK || fsync(fd) != 0))
         rc = sn_fail_errno(err, "cannot write the file '%s'", name);
     if (rc == SONDE_OK && renameat(folder, other, folder, name) != 0)
         rc = sn_fail_errno(err, "cannot replace the file '%s'", name);

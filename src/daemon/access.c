@@ -89,11 +89,14 @@ static void name_cookie(struct sn_access *access, const struct sn_access_options
 
 static int open_keys(struct sn_access *access, const char *folder, struct sonde_error *err)
 {
-    int rc = sn_key_file_default(folder, err);
+    struct sonde_error cause = {0};
+    int rc = sn_key_file_default(folder, &cause);
     if (rc == SONDE_OK)
-        rc = sn_key_ring_new(folder, &access->keys, err);
+        rc = sn_key_ring_new(folder, &access->keys, &cause);
+    if (rc != SONDE_OK)
+        return sn_fail_because(err, &cause, folder);
     access->folder = strdup(folder); /* without it sessions end with us */
-    if (rc == SONDE_OK && access->folder)
+    if (access->folder)
         sn_session_file_load(access->folder, &access->sessions);
     return rc;
 }
