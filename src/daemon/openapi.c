@@ -197,6 +197,7 @@ static void put_common(struct sn_json *json, const struct sn_route *route)
         {415, route->body_schema != NULL, "the body is no JSON"},
         {421, true, "the name in Host is not allowed"},
         {503, true, "too much waits to be done already, or it ends"},
+        {507, true, "the disk of the state folder is full or cannot be written"},
     };
     for (size_t i = 0; i < sizeof(common) / sizeof(*common); i++) {
         struct sn_response response = {common[i].status, SN_PROBLEM_TYPE, "Problem",

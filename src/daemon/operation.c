@@ -1,5 +1,6 @@
 #include "daemon/operation.h"
 
+#include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -319,6 +320,15 @@ static int check_live(const struct sn_operations *operations, const struct sn_op
     return SONDE_OK;
 }
 
+/* What began now would end at once. */
+static int check_disk(const struct sn_operations *operations, struct sonde_error *err)
+{
+    if (!sn_spool_is_full(operations->spool))
+        return SONDE_OK;
+    errno = ENOSPC;
+    return sn_fail_errno(err, "nothing more is recorded");
+}
+
 static int check_recordings(const struct sn_operations *operations, struct sonde_error *err)
 {
     size_t count = 0;
@@ -368,6 +378,8 @@ int sn_operation_enable(struct sn_operation *operation, struct sonde_error *err)
     int rc = operation->is_live ? check_live(operation->daemon->operations, operation, err)
                                 : check_limit(operation->daemon->operations, operation->kind,
                                               operation->is_recording, operation->pid, err);
+    if (rc == SONDE_OK && operation->is_recording)
+        rc = check_disk(operation->daemon->operations, err);
     if (rc != SONDE_OK)
         return rc;
     operation->state = SN_OPERATION_STARTING;

@@ -2,6 +2,7 @@
  * made in the roads thread, the call answered when it runs. */
 #include "daemon/operation.h"
 
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -10,9 +11,11 @@
 #include "daemon/artefact.h"
 #include "daemon/daemon.h"
 #include "daemon/monitor_call.h"
+#include "daemon/operation_table.h"
 #include "daemon/query.h"
 #include "daemon/rest_call.h"
 #include "daemon/sight.h"
+#include "daemon/spool.h"
 
 struct ask {
     struct sn_daemon *daemon;
@@ -82,6 +85,9 @@ static void tell_failure(struct sn_rest_call *call, const struct sn_operation *o
     struct sonde_error err = {0};
     (void)sn_fail(&err, operation->status < 0 ? operation->status : SONDE_E_GONE, 0, "%s",
                   operation->message[0] ? operation->message : "it was cancelled");
+    if ((operation->is_doomed || err.status == SONDE_E_SYSTEM) &&
+        sn_spool_is_full(operation->daemon->operations->spool))
+        err.system_error = ENOSPC;
     sn_rest_failed(call, &err);
 }
 

@@ -1,5 +1,6 @@
 #include "daemon/problem.h"
 
+#include <errno.h>
 #include <stddef.h>
 #include <stdio.h>
 
@@ -43,9 +44,21 @@ const char *sn_problem_title(unsigned status)
     return "Error";
 }
 
-unsigned sn_problem_status(int sonde_status)
+const char *sn_problem_of_disk(const struct sonde_error *err)
 {
-    switch (sonde_status) {
+    switch (err->system_error) {
+    case ENOSPC:
+    case EDQUOT: return "make room on the disk of the state folder";
+    case EROFS: return "see that the disk of the state folder can be written";
+    default: return NULL;
+    }
+}
+
+unsigned sn_problem_status(const struct sonde_error *err)
+{
+    if (sn_problem_of_disk(err))
+        return 507;
+    switch (err->status) {
     case SONDE_E_ARGUMENT:
     case SONDE_E_FORMAT: return 400;
     case SONDE_E_DENIED: return 403;

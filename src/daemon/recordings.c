@@ -10,6 +10,7 @@
 #include "daemon/artefact.h"
 #include "daemon/daemon.h"
 #include "daemon/operation_table.h"
+#include "daemon/problem.h"
 #include "daemon/recording_body.h"
 #include "daemon/recording_json.h"
 #include "daemon/recording_reading.h"
@@ -147,6 +148,10 @@ static bool take_id(struct sn_rest_call *call, const struct sn_operation *operat
 static void cannot_keep(struct sn_rest_call *call, const struct sonde_error *err)
 {
     call->header_count = 0; /* of the answer that it would have been */
+    if (sn_problem_of_disk(err)) {
+        sn_rest_failed(call, err);
+        return;
+    }
     sn_rest_header(call, "Retry-After", "5");
     sn_rest_problem(call, 503, "it cannot be kept: %s", err->text);
 }

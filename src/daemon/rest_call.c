@@ -205,10 +205,15 @@ void sn_rest_invalid(struct sn_rest_call *call, const char *member, const char *
 
 void sn_rest_failed(struct sn_rest_call *call, const struct sonde_error *err)
 {
-    unsigned status = sn_problem_status(err->status);
+    unsigned status = sn_problem_status(err);
+    const char *text = err->text[0] ? err->text : sonde_status_name(err->status);
+    if (status == 507) {
+        sn_rest_problem(call, status, "%s; %s, and try again", text, sn_problem_of_disk(err));
+        return;
+    }
     if (status != 429 && !sn_query_is_native(call->route))
         status = 400; /* dotnet-monitor knows no other */
     if (status == 429 || status == 503)
         sn_rest_header(call, "Retry-After", "5");
-    set_problem(call, status, err->text[0] ? err->text : sonde_status_name(err->status), NULL);
+    set_problem(call, status, text, NULL);
 }

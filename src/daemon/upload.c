@@ -23,10 +23,11 @@
 #include "daemon/workers.h"
 #include "net/http_server.h"
 
-#define UPLOADS_MAX 4u
-#define PIECE_BYTES (512u << 10)
-#define FILLING_MAX (4u << 20)  /* a piece, and what one call may bring */
-#define RATE_MIN    (16u << 10) /* bytes a second */
+#define UPLOADS_MAX  4u
+#define PIECE_BYTES  (512u << 10)
+#define FILLING_MAX  (4u << 20) /* a piece, and what one call may bring */
+#define DISK_IS_FULL "the disk is full: make room on the disk of the state folder, and try again"
+#define RATE_MIN     (16u << 10) /* bytes a second */
 
 /* --- the file --- */
 
@@ -110,7 +111,7 @@ static void write_piece(struct sn_upload *upload)
 {
     struct sonde_error err = {0};
     if (sn_spool_is_full(upload->daemon->operations->spool))
-        (void)sn_fail(&upload->err, SONDE_E_LIMIT, 0, "the disk is full");
+        (void)sn_fail(&upload->err, SONDE_E_LIMIT, 0, DISK_IS_FULL);
     else if (!has_room_still(upload))
         (void)sn_fail(&upload->err, SONDE_E_LIMIT, 0,
                       "there is no room for more of it beside other files that are being sent");
@@ -281,7 +282,10 @@ static bool has_room(struct sn_rest_call *call, const struct sn_http_exchange *e
     if (*ret_max && (announced == UINT64_MAX || announced <= *ret_max))
         return true;
     atomic_fetch_sub(&operations->upload_count, 1);
-    refuse_size(&nobody, *ret_max);
+    if (sn_spool_is_full(operations->spool))
+        sn_rest_problem(call, 507, DISK_IS_FULL);
+    else
+        refuse_size(&nobody, *ret_max);
     return false;
 }
 

@@ -21,8 +21,11 @@ static int status_of(int code)
 
 int sn_store_sql_fail(sqlite3 *db, const char *what, struct sonde_error *err)
 {
+    int code = db ? sqlite3_errcode(db) : SQLITE_NOMEM;
+    int rc = status_of(code);
     errno = db ? sqlite3_system_errno(db) : 0;
-    int rc = status_of(db ? sqlite3_errcode(db) : SQLITE_NOMEM);
+    if ((code & 0xff) == SQLITE_FULL) /* its write said so, or wrote a part only */
+        errno = ENOSPC;
     if (rc == SONDE_E_BUSY)
         return sn_fail(err, rc, 0,
                        "the store: another program has its database open: end that, or choose "
