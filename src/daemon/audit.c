@@ -24,7 +24,7 @@ struct sn_audit {
     char *old_path; /* owns */
     int fd;
     uint64_t size;
-    uint64_t lost_count;
+    uint64_t lost_count;      /* not told yet */
     uint64_t refused_from_ns; /* when counting began */
     unsigned refused_count;   /* since then */
     uint64_t omitted_count;   /* not told yet */
@@ -89,6 +89,12 @@ bool sn_audit_wants(const struct sn_audit_entry *entry)
     return !is_reading || entry->needed >= SN_SCOPE_CONTROL || entry->is_archive;
 }
 
+static void put_lost(struct sn_json *json, const struct sn_audit *audit)
+{
+    if (audit->lost_count)
+        sn_json_u64(json, "lost", audit->lost_count);
+}
+
 /* False: there were too many of late. */
 static bool may_tell_refusal(struct sn_audit *audit)
 {
@@ -100,7 +106,8 @@ static bool may_tell_refusal(struct sn_audit *audit)
     return audit->refused_count++ < REFUSED_MAX;
 }
 
-static void put_line(struct sn_buf *to, const struct sn_audit_entry *entry, uint64_t omitted_count)
+static void put_line(struct sn_buf *to, const struct sn_audit *audit,
+                     const struct sn_audit_entry *entry)
 {
     char time[32];
     struct sn_json json = sn_json_to(to);
@@ -118,10 +125,34 @@ static void put_line(struct sn_buf *to, const struct sn_audit_entry *entry, uint
     if (entry->about && *entry->about)
         sn_json_text(&json, "about", entry->about);
     sn_json_u64(&json, "ms", entry->took_ns / SN_NS_PER_MS);
-    if (omitted_count)
-        sn_json_u64(&json, "omitted", omitted_count);
+    if (audit->omitted_count)
+        sn_json_u64(&json, "omitted", audit->omitted_count);
+    put_lost(&json, audit);
     sn_json_close(&json);
     sn_buf_u8(to, '\n');
+}
+
+static bool is_whole(const struct sn_audit *audit, ssize_t wrote, size_t size)
+{
+    struct stat facts;
+    if (wrote == (ssize_t)size)
+        return true;
+    if (wrote > 0 && fstat(audit->fd, &facts) == 0) /* the disk got full within the line */
+        (void)!ftruncate(audit->fd, facts.st_size - (off_t)wrote);
+    return false;
+}
+
+/* One write: lines are whole, or not there. */
+static bool write_line(struct sn_audit *audit, const struct sn_buf *line)
+{
+    if (audit->fd < 0)
+        (void)open_file(audit);
+    if (line->failed || audit->fd < 0 ||
+        !is_whole(audit, write(audit->fd, line->bytes, line->size), line->size))
+        return false;
+    audit->size += line->size;
+    audit->lost_count = 0;
+    return true;
 }
 
 static void put_aside(struct sn_audit *audit)
@@ -138,22 +169,26 @@ void sn_audit_write(struct sn_audit *audit, const struct sn_audit_entry *entry)
         audit->omitted_count++;
         return;
     }
-    put_line(&line, entry, audit->omitted_count);
+    put_line(&line, audit, entry);
     if (audit->fd >= 0 && audit->size + line.size > SIZE_MAX_BYTES)
         put_aside(audit);
-    else if (audit->fd < 0)
-        (void)open_file(audit);
-    /* One write: lines are whole, or not there. */
-    if (line.failed || audit->fd < 0 ||
-        write(audit->fd, line.bytes, line.size) != (ssize_t)line.size) {
+    if (write_line(audit, &line))
+        audit->omitted_count = 0;
+    else
         audit->lost_count++;
-        return;
-    }
-    audit->size += line.size;
-    audit->omitted_count = 0;
 }
 
-uint64_t sn_audit_lost(const struct sn_audit *audit)
+bool sn_audit_catch_up(struct sn_audit *audit)
 {
-    return audit->lost_count;
+    char time[32];
+    SN_AUTO(sn_buf_done) struct sn_buf line = sn_buf_with_limit(LINE_LIMIT);
+    struct sn_json json = sn_json_to(&line);
+    if (!audit->lost_count)
+        return true;
+    sn_json_object(&json, NULL);
+    sn_json_text(&json, "time", sn_clock_rfc3339(sn_clock_utc_ns(), time));
+    put_lost(&json, audit);
+    sn_json_close(&json);
+    sn_buf_u8(&line, '\n');
+    return write_line(audit, &line);
 }

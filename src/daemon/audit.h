@@ -32,11 +32,13 @@ void sn_audit_close(struct sn_audit *audit);
 /* Whether it is worth a line. */
 bool sn_audit_wants(const struct sn_audit_entry *entry);
 
-/* Never fails: what cannot be written is counted. Refusals are written at a hundred in ten seconds
- * at most, so that nobody can flush out the rest; the next line says how many were left out. */
+/* Never fails: lines that cannot be written are counted, and the next says how many. Refusals are
+ * written at a hundred in ten seconds at most, so that nobody can flush out the rest; the next line
+ * says how many were left out. */
 void sn_audit_write(struct sn_audit *audit, const struct sn_audit_entry *entry);
 
-/* Lines that were lost; 0: all is well. For /health. */
-uint64_t sn_audit_lost(const struct sn_audit *audit);
+/* Says in the log how many lines it lacks, if any are missing. False: it still cannot be written.
+ */
+bool sn_audit_catch_up(struct sn_audit *audit);
 
 #endif

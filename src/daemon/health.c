@@ -30,7 +30,7 @@ bool sn_health_write(struct sn_daemon *daemon, struct sn_buf *to)
     if (daemon->store)
         sn_store_desk_health(daemon->store, &store);
     bool is_stuck = daemon->roads && sn_roads_is_stuck(daemon->roads);
-    bool is_lossy = daemon->audit && sn_audit_lost(daemon->audit);
+    bool is_lossy = daemon->audit && !sn_audit_catch_up(daemon->audit);
     bool is_full = sn_spool_is_full(daemon->options->state_folder);
     uint64_t left_out = counters_left_out(daemon);
     bool is_well = !store.is_degraded && !is_stuck && !is_lossy && !is_full && !left_out;
