@@ -357,8 +357,8 @@ static void load(void *user)
     struct loading loading = {.daemon = daemon};
     const struct sn_store_query query = {.to_ns = UINT64_MAX};
     loading.end = &loading.first;
-    if (store)
-        (void)sn_store_recordings(store, &query, take_one, &loading, &err);
+    if (store && sn_store_recordings(store, &query, take_one, &loading, &err) != SONDE_OK)
+        sn_store_desk_when_open(daemon->store, load, daemon);
     if (loading.first)
         sn_roads_post(daemon->roads, &loading.first->task, restore, loading.first);
 }

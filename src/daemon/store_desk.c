@@ -49,6 +49,8 @@ struct sn_store_desk {
     uint64_t sweep_due_ns;
     uint64_t count_due_ns;
     bool has_more; /* to sweep */
+    sn_mailbox_fn *opened;
+    void *opened_user;
 };
 
 /* --- what comes --- */
@@ -128,9 +130,12 @@ static void count(struct sn_store_desk *desk)
 static void commit(struct sn_store_desk *desk)
 {
     take_batch(desk);
-    (void)sn_store_commit(desk->store, NULL); /* the health tells */
+    int rc = sn_store_commit(desk->store, NULL); /* the health tells */
     desk->commit_due_ns = UINT64_MAX;
     publish(desk);
+    sn_mailbox_fn *opened = rc == SONDE_OK ? SN_TAKE(desk->opened) : NULL;
+    if (opened)
+        opened(desk->opened_user);
 }
 
 static void sweep(struct sn_store_desk *desk)
@@ -302,6 +307,12 @@ bool sn_store_desk_offer(struct sn_store_desk *desk, struct sn_mailbox_task *tas
                          sn_mailbox_fn *handle, void *user)
 {
     return desk && sn_mailbox_offer(desk->mailbox, task, handle, user);
+}
+
+void sn_store_desk_when_open(struct sn_store_desk *desk, sn_mailbox_fn *handle, void *user)
+{
+    desk->opened = handle;
+    desk->opened_user = user;
 }
 
 bool sn_store_desk_is_full(struct sn_store_desk *desk)

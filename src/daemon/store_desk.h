@@ -29,6 +29,10 @@ bool sn_store_desk_is_full(struct sn_store_desk *desk); /* an offer would be ref
 /* Asked in its thread; but where its files are (sn_store_files) may be asked from any. */
 struct sn_store *sn_store_desk_store(struct sn_store_desk *desk);
 
+/* In its thread: what could not be read, as the store could not be opened, is tried once more when
+ * it can. One at a time. */
+void sn_store_desk_when_open(struct sn_store_desk *desk, sn_mailbox_fn *handle, void *user);
+
 /* In its thread: points that were put until now are in the store when it is asked. */
 void sn_store_desk_catch_up(struct sn_store_desk *desk);
 
