@@ -29,9 +29,9 @@ class Answer:
 
 class Controller(targets.Process):
     """`sonde serve`, ready. `key` is the one of the machine's own programs: it may do everything. What tests watch is young: its meters are
-    asked for early, unless `meters_age` is None."""
+    asked for early, unless `meters_age` is None. `prefix` is what starts it: unshare, setpriv ..."""
 
-    def __init__(self, *arguments, folder=None, env=None, listen="127.0.0.1:0", meters_age="5s"):
+    def __init__(self, *arguments, folder=None, env=None, listen="127.0.0.1:0", meters_age="5s", prefix=()):
         self._own = None if folder else tempfile.mkdtemp(prefix="sonde-serve-")
         self.folder = folder or self._own
         self.state = os.path.join(self.folder, "state")
@@ -39,7 +39,7 @@ class Controller(targets.Process):
         if meters_age and "--as" not in arguments:
             where += ["--meters-age", meters_age]
         environment = targets.environment(XDG_RUNTIME_DIR=self.folder, XDG_STATE_HOME=self.folder, **(env or {}))
-        super().__init__([targets.SONDE, "serve", *where, "--state", self.state, *map(str, arguments)], env=environment)
+        super().__init__([*prefix, targets.SONDE, "serve", *where, "--state", self.state, *map(str, arguments)], env=environment)
         try:
             targets.until("the controller serves: " + self.text, lambda: b"listening on unix:" in self.out + self.err or
                           (b"open http" in self.out + self.err) or not self.is_running())
