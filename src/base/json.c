@@ -17,31 +17,36 @@ static size_t plain_length(const char *text, size_t size)
     return length;
 }
 
-static void write_escaped(struct sn_buf *out, const char *text, size_t size)
+/* How many bytes the character at the start of the text has. */
+static size_t write_character(struct sn_buf *out, const char *text, size_t size)
 {
     static const char named[] = {
         ['\b'] = 'b', ['\f'] = 'f', ['\n'] = 'n', ['\r'] = 'r', ['\t'] = 't'};
+    uint32_t point;
+    bool valid;
+    size_t length = sn_text_decode(text, size, &point, &valid);
+    if (!valid)
+        sn_buf_text(out, "\xEF\xBF\xBD");
+    else if (point == '"' || point == '\\')
+        sn_buf_format(out, "\\%c", (char)point);
+    else if (point < sizeof(named) && named[point])
+        sn_buf_format(out, "\\%c", named[point]);
+    else if (point < 0x20 || point == 0x7F || point == 0x2028 || point == 0x2029)
+        sn_buf_format(out, "\\u%04x", point);
+    else
+        sn_buf_append(out, text, length);
+    return length;
+}
+
+static void write_escaped(struct sn_buf *out, const char *text, size_t size)
+{
     sn_buf_u8(out, '"');
-    for (;;) {
-        size_t plain = plain_length(text, size);
-        sn_buf_append(out, text, plain);
-        text += plain;
-        size -= plain;
-        if (!size)
-            break;
-        uint32_t point;
-        bool valid;
-        size_t length = sn_text_decode(text, size, &point, &valid);
-        if (!valid)
-            sn_buf_text(out, "\xEF\xBF\xBD");
-        else if (point == '"' || point == '\\')
-            sn_buf_format(out, "\\%c", (char)point);
-        else if (point < sizeof(named) && named[point])
-            sn_buf_format(out, "\\%c", named[point]);
-        else if (point < 0x20 || point == 0x7F || point == 0x2028 || point == 0x2029)
-            sn_buf_format(out, "\\u%04x", point);
-        else
+    while (size) { /* the text of none is NULL */
+        size_t length = plain_length(text, size);
+        if (length)
             sn_buf_append(out, text, length);
+        else
+            length = write_character(out, text, size);
         text += length;
         size -= length;
     }
