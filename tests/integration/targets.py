@@ -128,14 +128,19 @@ def require_runtimes():
         skip(str(reason))
 
 
+def tell(kind, text):
+    """A line of its own, also behind the dots of unittest."""
+    print(f"\n{kind}: {text}", file=sys.stderr, flush=True)
+
+
 def tell_retry(reason):
     """Says that what failed is repeated inside the test: the summary of tools/run-tests counts these lines."""
-    print(f"tried again: {' '.join(str(reason).split())[:300]}", file=sys.stderr, flush=True)
+    tell("tried again", ' '.join(str(reason).split())[:300])
 
 
 def tell_figure(text):
     """Says what was measured: tests/soak/run keeps these lines."""
-    print(f"figure: {text}", file=sys.stderr, flush=True)
+    tell("figure", text)
 
 
 def find_dotnet(major):
