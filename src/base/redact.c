@@ -25,16 +25,16 @@ static const char *end_of_secret_word(struct piece name)
     return sn_redact_words_end(name.at, size_of(name));
 }
 
-/* The user part of "scheme://user:password@host/": from behind the slashes to the at sign, which
- * stands before any other slash. */
-static bool find_user_part(struct piece value, struct piece *ret_user)
+/* The user part of "scheme://user:password@host/": from behind the first slashes in `value` to the
+ * at sign, which stands before any other slash and before `end`. */
+static bool find_user_part(struct piece value, const char *end, struct piece *ret_user)
 {
     const char *slashes = memmem(value.at, size_of(value), "://", 3);
     if (!slashes)
         return false;
     const char *at = slashes + 3;
     const char *sign = NULL;
-    for (const char *c = at; c < value.end && *c != '/'; c++)
+    for (const char *c = at; c < end && *c != '/'; c++)
         sign = *c == '@' ? c : sign;
     if (!sign || !memchr(at, ':', (size_t)(sign - at)))
         return false;
@@ -49,7 +49,7 @@ static size_t put_value(struct sn_buf *to, struct piece value, bool is_secret)
         sn_buf_text(to, HIDDEN);
         return 1;
     }
-    if (find_user_part(value, &user)) {
+    if (find_user_part(value, value.end, &user)) {
         sn_buf_append(to, value.at, (size_t)(user.at - value.at));
         sn_buf_text(to, HIDDEN);
         sn_buf_append(to, user.end, (size_t)(value.end - user.end));
@@ -104,15 +104,21 @@ struct walk {
     bool is_query; /* behind the '?' of an address: '&' ends any value */
 };
 
+static const char *end_of_setting(const char *at, const char *end)
+{
+    while (at < end && *at != ';' && *at != '&')
+        at++;
+    return at;
+}
+
+/* Slashes are looked for in this setting only: looking through all that follows, for each setting
+ * again, takes seconds for an argument that somebody else chose. */
 static struct piece next_setting(const struct walk *walk, const char *at)
 {
-    struct piece setting = {at, at};
+    struct piece setting = {at, end_of_setting(at, walk->end)};
     struct piece user;
-    if (find_user_part((struct piece){at, walk->end}, &user) &&
-        !memchr(at, ';', (size_t)(user.at - at)) && !memchr(at, '&', (size_t)(user.at - at)))
-        setting.end = user.end; /* a password may hold anything */
-    while (setting.end < walk->end && *setting.end != ';' && *setting.end != '&')
-        setting.end++;
+    if (find_user_part(setting, walk->end, &user)) /* a password may hold anything */
+        setting.end = end_of_setting(user.end, walk->end);
     return setting;
 }
 
