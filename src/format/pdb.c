@@ -23,6 +23,11 @@
 #define LINE_MAX      0x1FFFFFFFu
 #define COLUMN_MAX    0xFFFFu
 
+/* Files choose what reading them costs: no name of a document has more parts, no method so many
+ * points that a walk over them is felt. */
+#define NAME_PARTS_MAX 256u
+#define POINTS_MAX     (1u << 20)
+
 /* How many bytes an index into a table takes. */
 static uint8_t index_width(uint32_t row_count)
 {
@@ -191,6 +196,7 @@ int sn_pdb_points_next(struct sn_pdb_points *points, struct sn_pdb_point *ret_po
         points->last.document = sn_metadata_unsigned(cur); /* no step: another document */
     }
     points->has_begun = true;
+    cur->bad |= ++points->count > POINTS_MAX;
     if (cur->bad || !move(&points->last.il_offset, step, IL_OFFSET_MAX) || !read_span(points)) {
         cur->bad = true;
         return SONDE_E_FORMAT;
@@ -234,10 +240,13 @@ bool sn_pdb_document(const struct sn_pdb *pdb, uint32_t document, struct sn_buf 
     struct sn_cursor parts = sn_metadata_blob(&pdb->metadata, row.bad ? 0 : name);
     uint8_t separator = sn_cursor_u8(&parts); /* 0: none */
     size_t before = to->size;
-    for (bool is_first = true; !parts.bad && sn_cursor_left(&parts); is_first = false) {
+    uint32_t count = 0;
+    for (; !parts.bad && !to->failed && sn_cursor_left(&parts); count++) {
         uint32_t index = sn_metadata_unsigned(&parts);
         struct sn_cursor part = sn_metadata_blob(&pdb->metadata, parts.bad ? 0 : index);
-        if (!is_first && separator)
+        if (count == NAME_PARTS_MAX)
+            return false;
+        if (count && separator)
             sn_buf_u8(to, separator);
         if (!part.bad)
             sn_buf_append(to, part.at, sn_cursor_left(&part));

@@ -44,6 +44,7 @@ struct sn_pdb_points {
     struct sn_pdb_point last;
     uint32_t line; /* of the last point that has one */
     uint32_t column;
+    uint32_t count; /* of those that were given */
     bool has_begun;
 };
 

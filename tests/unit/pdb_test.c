@@ -130,6 +130,48 @@ static void offsets_between_points_belong_to_the_one_before(void **state)
     assert_false(sn_pdb_find(&pdb, 0xFFFFFF, 0, &point));
 }
 
+/* A blob of `size` bytes that are all `byte`, behind its size. */
+static void put_blob(struct sn_buf *to, uint32_t size, uint8_t byte)
+{
+    const uint32_t head = 0xC0000000u | size;
+    for (int shift = 24; shift >= 0; shift -= 8)
+        sn_buf_u8(to, (uint8_t)(head >> shift));
+    for (uint32_t i = 0; i < size; i++)
+        sn_buf_u8(to, byte);
+}
+
+/* Files say how many parts a name has, and how many points a method: that is not for them. */
+static void what_a_name_and_a_method_take_has_an_end(void **state)
+{
+    (void)state;
+    SN_AUTO(sn_buf_done) struct sn_buf heap = sn_buf_with_limit(16u << 20);
+    SN_AUTO(sn_buf_done) struct sn_buf name = sn_buf_with_limit(512);
+    static const uint8_t row[8] = {1};
+    struct sn_pdb pdb = {.documents = {row, 1, 8}, .metadata = {.blob_width = 4}};
+    for (uint32_t parts = 255; parts <= 257; parts++) {
+        sn_buf_clear(&heap);
+        sn_buf_clear(&name);
+        sn_buf_u8(&heap, 0);
+        put_blob(&heap, parts + 1, 0); /* no separator, and parts that are empty */
+        heap.bytes[5] = '/';           /* or one */
+        pdb.metadata.blob = (struct sn_metadata_stream){heap.bytes, heap.size};
+        assert_int_equal(sn_pdb_document(&pdb, 1, &name), parts <= 256);
+        assert_true(name.size <= 256);
+    }
+    struct sn_pdb_point point;
+    uint32_t count = 0;
+    sn_buf_clear(&heap);
+    put_blob(&heap, 6u << 20, 0); /* hidden code: no lines, no columns */
+    for (size_t step = 4; step < heap.size; step += 3)
+        heap.bytes[step] = 1;
+    struct sn_pdb_points points = {.cur = sn_cursor_over(heap.bytes + 4, heap.size - 4)};
+    int status;
+    while ((status = sn_pdb_points_next(&points, &point)) == SONDE_OK)
+        count++;
+    assert_int_equal(status, SONDE_E_FORMAT);
+    assert_int_equal(count, 1u << 20);
+}
+
 static void numbers_of_metadata_are_read(void **state)
 {
     (void)state;
@@ -332,6 +374,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_sequence_point_is_read),
         cmocka_unit_test(offsets_between_points_belong_to_the_one_before),
+        cmocka_unit_test(what_a_name_and_a_method_take_has_an_end),
         cmocka_unit_test(numbers_of_metadata_are_read),
         cmocka_unit_test(every_cut_of_a_pdb_is_told),
         cmocka_unit_test(every_byte_of_a_pdb_may_be_wrong),
