@@ -1,13 +1,15 @@
-/* Any bytes as a PDB: every walk ends, IL offsets rise, and a line that is found is one of the
- * method's points. */
+/* Any bytes as a PDB: every walk ends, IL offsets rise, a line that is found is one of the method's
+ * points, and the lines and names of a method do not take long. */
 #include <stdlib.h>
 
 #include "base/buf.h"
 #include "base/err.h"
 #include "base/own.h"
+#include "cpu_limit.h"
 #include "format/pdb.h"
 
 #define METHOD_MAX 64u
+#define LIMIT_MS   2000u /* for a method */
 
 static void walk(const struct sn_pdb *pdb, uint32_t method, size_t size)
 {
@@ -15,6 +17,7 @@ static void walk(const struct sn_pdb *pdb, uint32_t method, size_t size)
     struct sn_pdb_point point = {0};
     uint32_t last = 0;
     size_t count = 0;
+    uint64_t began_ms = cpu_now_ms();
     while (sn_pdb_points_next(&points, &point) == SONDE_OK) {
         SN_AUTO(sn_buf_done) struct sn_buf name = sn_buf_with_limit(512);
         if (point.il_offset < last || count++ > size)
@@ -29,6 +32,7 @@ static void walk(const struct sn_pdb *pdb, uint32_t method, size_t size)
     (void)sn_pdb_machine_of(pdb, method); /* any answer will do */
     for (uint32_t i = 0; i < 4; i++)
         (void)sn_pdb_await(pdb, method, i, &last);
+    cpu_limit_check(began_ms, LIMIT_MS, "a method");
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);

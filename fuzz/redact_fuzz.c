@@ -1,11 +1,33 @@
-/* Any bytes as a command line and as text: what is not hidden comes out as it was, and nothing
- * grows beyond the word that stands for a secret. */
+/* Any bytes as a command line and as text: what is not hidden comes out as it was, nothing grows
+ * beyond the word that stands for a secret, and a few bytes over and over take no longer than as
+ * many others. */
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/buf.h"
 #include "base/redact.h"
+#include "cpu_limit.h"
+
+#define PATTERN_MAX   16u
+#define REPEATED_SIZE (128u << 10)
+#define LIMIT_MS      1000u
+
+static void redact_repeated(const uint8_t *pattern, size_t size)
+{
+    static char text[REPEATED_SIZE];
+    struct sn_buf to = sn_buf_with_limit(16 * sizeof(text));
+    for (size_t i = 0; i < sizeof(text); i++)
+        text[i] = (char)pattern[i % size];
+    uint64_t began_ms = cpu_now_ms();
+    (void)sn_redact_arguments(&to, text, sizeof(text));
+    cpu_limit_check(began_ms, LIMIT_MS, "a command line");
+    sn_buf_clear(&to);
+    began_ms = cpu_now_ms();
+    (void)sn_redact_text(&to, text, sizeof(text));
+    cpu_limit_check(began_ms, LIMIT_MS, "a text");
+    sn_buf_done(&to);
+}
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
@@ -28,5 +50,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         abort();
     sn_buf_done(&to);
     free(text);
+    if (size && size <= PATTERN_MAX)
+        redact_repeated(data, size);
     return 0;
 }
