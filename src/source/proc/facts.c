@@ -44,26 +44,17 @@ static uint64_t stat_field(const char *after_comm, int number)
     return at ? strtoull(at, NULL, 10) : 0;
 }
 
-static const char *read_stat(uint32_t pid, char *text, size_t size)
+bool sn_proc_facts_of_stat(const char *text, struct sn_proc_facts *facts)
 {
-    if (peek(pid, "stat", text, size) <= 0)
-        return NULL;
-    const char *close = strrchr(text, ')'); /* the command itself may hold one */
-    return close ? close + 1 : NULL;
-}
-
-static bool take_stat(struct sn_proc_facts *facts)
-{
-    char text[1024];
-    const char *fields = read_stat(facts->pid, text, sizeof(text));
-    if (!fields)
-        return false;
     const char *open = strchr(text, '(');
-    size_t length = open ? (size_t)(fields - 1 - (open + 1)) : 0;
+    const char *close = open ? strrchr(open, ')') : NULL; /* the command itself may hold one */
+    if (!close)
+        return false;
+    const char *fields = close + 1;
+    size_t length = (size_t)(close - (open + 1));
     if (length >= sizeof(facts->comm))
         length = sizeof(facts->comm) - 1;
-    if (open)
-        memcpy(facts->comm, open + 1, length);
+    memcpy(facts->comm, open + 1, length);
     facts->state = '?';
     if (fields[0])
         facts->state = fields[1];
@@ -78,6 +69,12 @@ static bool take_stat(struct sn_proc_facts *facts)
     uint64_t start = ticks_to_ns(facts->start_ticks);
     facts->up_ns = now > start ? now - start : 0;
     return true;
+}
+
+static bool take_stat(struct sn_proc_facts *facts)
+{
+    char text[1024];
+    return peek(facts->pid, "stat", text, sizeof(text)) > 0 && sn_proc_facts_of_stat(text, facts);
 }
 
 static void take_owner(struct sn_proc_facts *facts)
@@ -121,11 +118,8 @@ static void take_cgroup(struct sn_proc_facts *facts, const char *text)
 
 /* Container engines put a 64-digit id into the cgroup's path; its first 12 digits are what they
  * show. */
-static void take_container(struct sn_proc_facts *facts)
+void sn_proc_facts_of_cgroup(const char *text, struct sn_proc_facts *facts)
 {
-    char text[4096];
-    if (peek(facts->pid, "cgroup", text, sizeof(text)) <= 0)
-        return;
     take_cgroup(facts, text);
     size_t run = 0;
     for (const char *at = text;; at++) {
@@ -143,19 +137,20 @@ static void take_container(struct sn_proc_facts *facts)
     }
 }
 
-bool sn_proc_runtime_version(uint32_t pid, char *to, size_t size)
+static void take_groups(struct sn_proc_facts *facts)
 {
-    char path[32];
-    (void)snprintf(path, sizeof(path), "/proc/%" PRIu32 "/maps", pid);
-    SN_AUTO(sn_buf_done) struct sn_buf maps = sn_buf_with_limit(MAPS_LIMIT);
-    struct sonde_error ignored = {0};
-    if (sn_file_read_at(AT_FDCWD, path, &maps, &ignored) != SONDE_OK)
-        return false;
-    const char *library = strstr(sn_buf_string(&maps), "/libcoreclr.so");
+    char text[4096];
+    if (peek(facts->pid, "cgroup", text, sizeof(text)) > 0)
+        sn_proc_facts_of_cgroup(text, facts);
+}
+
+bool sn_proc_version_in_maps(const char *maps, char *to, size_t size)
+{
+    const char *library = strstr(maps, "/libcoreclr.so");
     if (!library)
         return false;
     const char *start = library;
-    while (start > (const char *)maps.bytes && start[-1] != '/')
+    while (start > maps && start[-1] != '/')
         start--;
     size_t length = (size_t)(library - start);
     if (!length || !isdigit((unsigned char)*start) || length >= size)
@@ -163,6 +158,16 @@ bool sn_proc_runtime_version(uint32_t pid, char *to, size_t size)
     memcpy(to, start, length);
     to[length] = '\0';
     return true;
+}
+
+bool sn_proc_runtime_version(uint32_t pid, char *to, size_t size)
+{
+    char path[32];
+    (void)snprintf(path, sizeof(path), "/proc/%" PRIu32 "/maps", pid);
+    SN_AUTO(sn_buf_done) struct sn_buf maps = sn_buf_with_limit(MAPS_LIMIT);
+    struct sonde_error ignored = {0};
+    return sn_file_read_at(AT_FDCWD, path, &maps, &ignored) == SONDE_OK &&
+           sn_proc_version_in_maps(sn_buf_string(&maps), to, size);
 }
 
 bool sn_proc_facts_read(uint32_t pid, struct sn_proc_facts *ret_facts)
@@ -173,6 +178,6 @@ bool sn_proc_facts_read(uint32_t pid, struct sn_proc_facts *ret_facts)
     take_owner(ret_facts);
     take_ns_pid(ret_facts);
     take_command_line(ret_facts);
-    take_container(ret_facts);
+    take_groups(ret_facts);
     return true;
 }

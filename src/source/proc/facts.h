@@ -30,6 +30,12 @@ struct sn_proc_facts {
 /* False when it is gone or hidden. Fields that cannot be read are empty. */
 bool sn_proc_facts_read(uint32_t pid, struct sn_proc_facts *ret_facts);
 
+/* What single files of it tell, from their texts; all but the command's own name is the kernel's.
+ * False: it is no such text. */
+bool sn_proc_facts_of_stat(const char *text, struct sn_proc_facts *facts);
+void sn_proc_facts_of_cgroup(const char *text, struct sn_proc_facts *facts);
+bool sn_proc_version_in_maps(const char *maps, char *to, size_t size);
+
 /* The version in ".../Microsoft.NETCore.App/10.0.1/libcoreclr.so", from what the process has
  * mapped. */
 bool sn_proc_runtime_version(uint32_t pid, char *to, size_t size);
