@@ -40,7 +40,7 @@ static uint64_t stat_field(const char *after_comm, int number)
 {
     const char *at = after_comm;
     for (int field = 3; at && field < number; field++)
-        at = strchr(at + 1, ' ');
+        at = *at ? strchr(at + 1, ' ') : NULL;
     return at ? strtoull(at, NULL, 10) : 0;
 }
 
