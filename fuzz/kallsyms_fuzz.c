@@ -47,7 +47,7 @@ static uint64_t start_of(const char *text, unsigned number)
 {
     for (; text && number; number--) {
         text = strchr(text, '\n');
-        text += text != NULL;
+        text = text ? text + 1 : NULL;
     }
     return text ? strtoull(text, NULL, 16) : 0;
 }

@@ -113,7 +113,7 @@ static const char *skip_fields(const char *at, int from, int number)
 {
     for (; at && from < number; from++) {
         at = strchr(at, ' ');
-        at += at != NULL;
+        at = at ? at + 1 : NULL;
     }
     return at;
 }
