@@ -8,21 +8,12 @@
 #include "api/hub_parts.h"
 #include "base/err.h"
 #include "base/loop.h"
+#include "failing_memory.h"
 #include "flow/road.h"
 #include "flow/sink.h"
 #include "flow/source.h"
 #include "model/event.h"
 #include "model/schema.h"
-
-void *__real_malloc(size_t size);
-void *__wrap_malloc(size_t size);
-
-static bool has_no_memory;
-
-void *__wrap_malloc(size_t size)
-{
-    return has_no_memory ? NULL : __real_malloc(size);
-}
 
 struct talker {
     struct sn_source source;
@@ -110,9 +101,9 @@ static void say(struct fixture *fixture, uint64_t time_ns)
 
 static void say_without_memory(struct fixture *fixture, uint64_t time_ns)
 {
-    has_no_memory = true;
+    memory_ends_after(0);
     say(fixture, time_ns);
-    has_no_memory = false;
+    assert_true(memory_is_back() > 0);
 }
 
 static void subscribe(struct fixture *fixture, struct counter *counter,
