@@ -2,7 +2,6 @@
 #ifndef SN_TEST_STORE_BENCH_H
 #define SN_TEST_STORE_BENCH_H
 
-#include <ftw.h>
 #include <math.h>
 #include <sqlite3.h>
 #include <stdio.h>
@@ -11,26 +10,18 @@
 #include <unistd.h>
 
 #include "check.h"
+#include "own_folder.h"
 #include "sink/store/store.h"
 
 #define BENCH_START_NS 1700000000000000000u
 #define BENCH_SECOND   1000000000u
 
 struct store_bench {
-    char folder[64];
+    char folder[OWN_FOLDER_SIZE];
     struct sn_store *store;
     uint64_t bytes_max;
     uint64_t age_max_ns;
 };
-
-static inline int bench_remove_one(const char *path, const struct stat *facts, int kind,
-                                   struct FTW *where)
-{
-    (void)facts;
-    (void)kind;
-    (void)where;
-    return remove(path);
-}
 
 static inline void bench_open(struct store_bench *bench)
 {
@@ -46,9 +37,7 @@ static inline int bench_begin(void **state)
 {
     struct store_bench *bench = calloc(1, sizeof(*bench));
     assert_non_null(bench);
-    const char *memory = access("/dev/shm", W_OK) == 0 ? "/dev/shm" : "/tmp"; /* syncs are dear */
-    (void)snprintf(bench->folder, sizeof(bench->folder), "%s/sonde-store-XXXXXX", memory);
-    assert_non_null(mkdtemp(bench->folder));
+    own_folder_make(bench->folder, "store");
     bench_open(bench);
     *state = bench;
     return 0;
@@ -59,7 +48,7 @@ static inline void bench_close(struct store_bench *bench)
 {
     sn_store_close(bench->store);
     bench->store = NULL;
-    (void)nftw(bench->folder, bench_remove_one, 16, FTW_DEPTH | FTW_PHYS);
+    own_folder_remove(bench->folder);
 }
 
 static inline int bench_end(void **state)

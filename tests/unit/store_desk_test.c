@@ -10,7 +10,7 @@
 #include "daemon/store_desk.h"
 
 struct desk_bench {
-    char folder[64];
+    char folder[OWN_FOLDER_SIZE];
     uint64_t start_ns; /* of its points, to the second: a while ago */
     struct sn_serve_options options;
     struct sn_daemon daemon;
@@ -21,9 +21,7 @@ static int begin(void **state)
     struct desk_bench *bench = calloc(1, sizeof(*bench));
     struct sonde_error err = {0};
     assert_non_null(bench);
-    const char *memory = access("/dev/shm", W_OK) == 0 ? "/dev/shm" : "/tmp";
-    (void)snprintf(bench->folder, sizeof(bench->folder), "%s/sonde-desk-XXXXXX", memory);
-    assert_non_null(mkdtemp(bench->folder));
+    own_folder_make(bench->folder, "desk");
     bench->options.state_folder = bench->folder;
     bench->daemon.options = &bench->options;
     bench->start_ns = (sn_clock_utc_ns() / BENCH_SECOND - 110) * BENCH_SECOND;
@@ -37,7 +35,7 @@ static int end(void **state)
 {
     struct desk_bench *bench = *state;
     sn_store_desk_free(bench->daemon.store);
-    (void)nftw(bench->folder, bench_remove_one, 16, FTW_DEPTH | FTW_PHYS);
+    own_folder_remove(bench->folder);
     free(bench);
     return 0;
 }

@@ -11,9 +11,10 @@
 #include "daemon/artefact.h"
 #include "daemon/download_piece.h"
 #include "daemon/text_operation.h"
+#include "own_folder.h"
 
 struct bench {
-    char folder[64];
+    char folder[OWN_FOLDER_SIZE];
     struct sn_artefact *artefact;
 };
 
@@ -23,9 +24,7 @@ static int begin(void **state)
     struct sonde_error err = {0};
     char path[96];
     assert_non_null(bench);
-    const char *memory = access("/dev/shm", W_OK) == 0 ? "/dev/shm" : "/tmp";
-    (void)snprintf(bench->folder, sizeof(bench->folder), "%s/sonde-text-XXXXXX", memory);
-    assert_non_null(mkdtemp(bench->folder));
+    own_folder_make(bench->folder, "text");
     (void)snprintf(path, sizeof(path), "%s/file", bench->folder);
     if (sn_artefact_new(path, false, &bench->artefact, &err) != SONDE_OK)
         fail_msg("%s", err.text);
