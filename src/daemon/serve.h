@@ -54,6 +54,8 @@ struct sn_serve_options {
     const char *const *egress; /* "name=folder" */
     size_t egress_count;
     bool no_http_egress;
+    unsigned worker_max;                             /* threads for what takes long; 0: 8 */
+    size_t waiting_max;                              /* calls that wait for one of them; 0: 256 */
     const struct sn_process_filter *default_process; /* which one is meant where none is named */
     size_t default_process_count;                    /* 0: the only one there is */
     int signals; /* readable when it is to end: of cli/signals.h; borrows */
