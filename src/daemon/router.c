@@ -146,6 +146,12 @@ static void refuse(struct sn_router *router, struct sn_http_exchange *exchange,
                                                 .status = refusal->status});
 }
 
+/* Nothing is known of what was asked then, not even whether it is there. */
+static void refuse_for_memory(struct sn_router *router, struct sn_http_exchange *exchange)
+{
+    refuse(router, exchange, NULL, &(struct refusal){503, "no memory", "Retry-After", "5"});
+}
+
 /* --- which route --- */
 
 struct match {
@@ -343,7 +349,7 @@ static void begin(struct sn_router *router, struct sn_http_exchange *exchange,
     if (!journey || !copy_texts(journey, exchange, path)) {
         if (journey)
             sn_journey_free(journey);
-        refuse(router, exchange, NULL, &(struct refusal){503, "no memory", "Retry-After", "5"});
+        refuse_for_memory(router, exchange);
         return;
     }
     router->numbers.open_count++;
@@ -445,8 +451,11 @@ void sn_router_handle(void *user, struct sn_http_exchange *exchange)
     }
     SN_AUTO(sn_free)
     char *path = copy_path(bare_path(router->daemon, sn_http_exchange_path(exchange)));
-    find_route(router->daemon, path ? path : (char[]){""}, sn_http_exchange_method(exchange),
-               &match);
+    if (!path) {
+        refuse_for_memory(router, exchange);
+        return;
+    }
+    find_route(router->daemon, path, sn_http_exchange_method(exchange), &match);
     if (!match.is_path_known || (match.route && is_elsewhere(exchange, match.route)))
         refuse(router, exchange, NULL,
                &(struct refusal){404, "there is no such resource", NULL, NULL});
