@@ -306,8 +306,11 @@ static struct sn_topic *open_for_reader(struct sn_topics *topics, const char *na
     }
     if (!topic && family)
         topic = family->open(topics->daemon, name, err);
-    if (!topic && (!family || err->status == SONDE_OK)) /* else it has said why */
+    if (!topic && !family)
         (void)sn_fail(err, SONDE_E_NOT_FOUND, 0, "there is no topic '%.64s'", name);
+    else if (!topic && err->status == SONDE_OK) /* else it has said why */
+        (void)sn_fail(err, SONDE_E_LIMIT, 0, "no room for another topic: at most %u are open",
+                      TOPICS_MAX);
     return topic;
 }
 
