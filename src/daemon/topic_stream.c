@@ -51,7 +51,7 @@ static void set_notice(struct sn_topic_stream *stream, const char *text)
 static void note_loss(struct sn_topic_stream *stream, const struct sn_topic *topic, uint64_t number,
                       uint64_t lost)
 {
-    SN_AUTO(sn_buf_done) struct sn_buf text = sn_buf_with_limit(NOTICE_SIZE - 1);
+    struct sn_buf text = sn_buf_over(stream->notice, NOTICE_SIZE); /* needs no memory */
     sn_buf_text(&text, "event: lost\ndata: ");
     struct sn_json json = sn_json_to(&text);
     sn_json_object(&json, NULL);
@@ -60,7 +60,7 @@ static void note_loss(struct sn_topic_stream *stream, const struct sn_topic *top
     sn_json_u64(&json, "count", lost);
     sn_json_close(&json);
     sn_buf_text(&text, "\n\n");
-    set_notice(stream, sn_buf_string(&text));
+    stream->notice_size = text.size;
     stream->topics->lost_count += lost;
 }
 
@@ -118,7 +118,7 @@ static ssize_t read_stream(void *user, char *to, size_t size)
         stream->is_ping_due = false;
         if (stream->notice_size && is_between)
             used += send_notice(stream, to + used, size - used);
-        else if (stream->message) /* none after a loss that there was no memory to tell of */
+        else if (stream->message) /* none after a loss that is the last thing so far */
             used += send_message(stream, to + used, size - used);
     }
     return (ssize_t)used;
