@@ -211,18 +211,26 @@ static void put_refused(struct sn_buf *to, const char *name, const struct sonde_
     sn_buf_text(to, "\n\n");
 }
 
-/* As if a topic had told it, before all others. */
-static void tell_refused(struct sn_topic_stream *stream, const struct sn_buf *text)
+/* As if a topic had told it, before all others. False: no memory. */
+static bool tell_refused(struct sn_topic_stream *stream, const struct sn_buf *text)
 {
-    struct sn_topic_message *message =
-        text->size && !text->failed ? malloc(sizeof(*message) + text->size) : NULL;
+    if (!text->size && !text->failed)
+        return true;
+    struct sn_topic_message *message = text->failed ? NULL : malloc(sizeof(*message) + text->size);
     if (!message)
-        return;
+        return false;
     atomic_init(&message->reference_count, 1);
     message->number = 0;
     message->size = text->size;
     memcpy(message->bytes, text->bytes, text->size);
     stream->message = message;
+    return true;
+}
+
+static bool refuse_for_memory(struct sn_rest_call *call)
+{
+    sn_rest_problem(call, 503, "no memory for a stream");
+    return false;
 }
 
 static void refuse(struct sn_rest_call *call, const struct sonde_error *err)
@@ -244,6 +252,8 @@ static bool join_all(struct sn_rest_call *call, struct sn_topic_stream *stream)
     struct sonde_error first = {0};
     size_t count = 0;
     char *rest = names;
+    if (!names)
+        return refuse_for_memory(call);
     for (char *name; (name = strsep(&rest, ","));) {
         struct sonde_error err = {0};
         if (!*name)
@@ -259,10 +269,9 @@ static bool join_all(struct sn_rest_call *call, struct sn_topic_stream *stream)
             first = err;
     }
     if (stream->count)
-        tell_refused(stream, &refused);
-    else
-        refuse(call, &first);
-    return stream->count > 0;
+        return tell_refused(stream, &refused) || refuse_for_memory(call);
+    refuse(call, &first);
+    return false;
 }
 
 static void answer(struct sn_topic_stream *stream, struct sn_http_exchange *exchange)
@@ -283,10 +292,8 @@ bool sn_topic_stream_begin(struct sn_rest_call *call, struct sn_http_exchange *e
     struct sn_topics *topics = call->daemon->topics;
     struct sn_topic_stream *stream =
         calloc(1, sizeof(*stream) + NAMES_MAX * sizeof(struct reading));
-    if (!stream) {
-        sn_rest_problem(call, 503, "no memory for a stream");
-        return false;
-    }
+    if (!stream)
+        return refuse_for_memory(call);
     stream->topics = topics;
     stream->exchange_id = sn_http_exchange_id(exchange);
     stream->who = call->who;

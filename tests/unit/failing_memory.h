@@ -12,6 +12,7 @@
 #ifndef SN_TEST_FAILING_MEMORY_H
 #define SN_TEST_FAILING_MEMORY_H
 
+#include <malloc.h>
 #include <stdarg.h>
 #include <stdbool.h>
 #include <stddef.h>
@@ -72,6 +73,13 @@ static inline unsigned memory_is_back(void)
 {
     memory.is_armed = false;
     return memory.refused;
+}
+
+/* Bytes that the program has asked for and not given back; 0 where sanitizers have a heap of their
+ * own. Of all threads. */
+static inline size_t memory_in_use(void)
+{
+    return mallinfo2().uordblks;
 }
 
 void *__wrap_malloc(size_t size)
