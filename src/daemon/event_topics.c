@@ -35,6 +35,7 @@ struct sn_event_topics {
     struct sn_mailbox_task reconciling; /* that readers have come or gone */
     struct listening *first;
     size_t count;
+    char names[2 * TAPS_MAX][SN_TOPIC_NAME_SIZE]; /* that are wanted: of `reconcile` */
 };
 
 static void changed(void *user, struct sonde_consumer *consumer)
@@ -148,7 +149,10 @@ static void open_listening(struct sn_daemon *daemon, const char *name)
     struct sonde_error err = {0};
     struct listening *one = topics->count < TAPS_MAX ? calloc(1, sizeof(*one)) : NULL;
     if (!one) {
-        sn_event_tap_end(daemon->topics, name, "as many topics of logs and events are read as may");
+        sn_event_tap_end(daemon->topics, name,
+                         topics->count < TAPS_MAX
+                             ? "no memory for another topic"
+                             : "as many topics of logs and events are read as may");
         return;
     }
     one->daemon = daemon;
@@ -214,17 +218,14 @@ static size_t wanted_names(struct sn_daemon *daemon, const char *prefix,
 static void reconcile(void *user)
 {
     struct sn_daemon *daemon = user;
-    char(*names)[SN_TOPIC_NAME_SIZE] = calloc((size_t)2 * TAPS_MAX, sizeof(*names));
-    if (names) {
-        size_t count = wanted_names(daemon, LOGS, names);
-        count += wanted_names(daemon, EVENTS, names + count);
-        close_others(daemon->event_topics, names, count);
-        for (size_t i = 0; i < count; i++) {
-            if (!is_listening(daemon->event_topics, names[i]))
-                open_listening(daemon, names[i]);
-        }
+    struct sn_event_topics *topics = daemon->event_topics;
+    size_t count = wanted_names(daemon, LOGS, topics->names);
+    count += wanted_names(daemon, EVENTS, topics->names + count);
+    close_others(topics, topics->names, count);
+    for (size_t i = 0; i < count; i++) {
+        if (!is_listening(topics, topics->names[i]))
+            open_listening(daemon, topics->names[i]);
     }
-    free(names);
 }
 
 static void wanted(void *user, bool is_wanted)
