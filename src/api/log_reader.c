@@ -3,6 +3,7 @@
 #include <string.h>
 #include <strings.h>
 
+#include "api/event_internal.h"
 #include "api/log_scopes.h"
 #include "base/arena.h"
 #include "base/buf.h"
@@ -23,6 +24,7 @@ struct sonde_log_reader {
     struct sn_buf name;
     struct sn_buf value;
     struct sonde_log_scope shown[SN_LOG_SCOPES_SHOWN];
+    bool has_failed; /* there was no memory for all of the present message */
 };
 
 int sonde_log_reader_new(struct sonde_log_reader **ret_reader, struct sonde_error *err)
@@ -73,6 +75,7 @@ static bool number_of(struct sonde_event *event, const char *field, uint64_t *re
 static const char *keep(struct sonde_log_reader *reader, const struct sn_buf *text)
 {
     const char *kept = text->failed ? NULL : sn_arena_copy(&reader->texts, text->bytes, text->size);
+    reader->has_failed |= !kept;
     return kept ? kept : "";
 }
 
@@ -84,6 +87,7 @@ static const struct sonde_log_value *read_values(struct sonde_log_reader *reader
     struct sonde_log_value *values = sn_arena_alloc(&reader->texts, VALUES_MAX * sizeof(*values));
     size_t count = 0;
     bool is_null;
+    reader->has_failed |= !values;
     while (values && count < VALUES_MAX &&
            sn_json_pairs_next(&pairs, &reader->name, &reader->value, &is_null)) {
         values[count].name = keep(reader, &reader->name);
@@ -227,7 +231,7 @@ static int read_message(struct sonde_log_reader *reader, struct sonde_event *eve
     read_exception(reader, text_of(event, "ExceptionJson"), ret_message);
     struct sn_log_place place = place_of(event, info);
     read_scopes(reader, &place, ret_message);
-    return SONDE_OK;
+    return reader->has_failed || event->texts.failed ? SONDE_E_NOMEM : SONDE_OK;
 }
 
 /* Numbers of scopes are the loggers', which all share one count. */
@@ -257,6 +261,7 @@ int sonde_log_reader_take(struct sonde_log_reader *reader, struct sonde_event *e
         return SONDE_AGAIN;
     sn_arena_done(&reader->texts);
     reader->texts = sn_arena_with_limit(TEXTS_LIMIT);
+    reader->has_failed = false;
     if (strcmp(info.name, "MessageJson") == 0)
         return read_message(reader, event, &info, ret_message);
     if (strcmp(info.name, "ActivityJsonStart") == 0)

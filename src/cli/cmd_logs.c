@@ -78,6 +78,16 @@ static bool is_wanted(const struct view *view, const struct sonde_log_message *m
             sn_pattern_matches(pattern, message->exception_text));
 }
 
+static void take_loss(void *user, uint64_t thread_id, uint64_t count)
+{
+    const struct sn_live_process *process = user;
+    struct view *view = process->run->user;
+    (void)thread_id;
+    if (!process->run->is_over)
+        sn_log_lines_lost(&view->lines, process->pid, shown_name(process), count,
+                          &process->run->out);
+}
+
 static int take_event(void *user, struct sonde_event *event)
 {
     struct sn_live_process *process = user;
@@ -90,20 +100,13 @@ static int take_event(void *user, struct sonde_event *event)
     if (!reader && sonde_log_reader_new(&reader, NULL) != SONDE_OK)
         return SONDE_E_NOMEM;
     process->state = reader;
-    if (sonde_log_reader_take(reader, event, &message) != SONDE_OK || !is_wanted(view, &message))
+    int rc = sonde_log_reader_take(reader, event, &message);
+    if (rc < 0)
+        take_loss(process, 0, 1);
+    if (rc != SONDE_OK || !is_wanted(view, &message))
         return SONDE_AGAIN;
     sn_log_lines_write(&view->lines, process->pid, shown_name(process), &message, &run->out);
     return sn_live_line(run);
-}
-
-static void take_loss(void *user, uint64_t thread_id, uint64_t count)
-{
-    const struct sn_live_process *process = user;
-    struct view *view = process->run->user;
-    (void)thread_id;
-    if (!process->run->is_over)
-        sn_log_lines_lost(&view->lines, process->pid, shown_name(process), count,
-                          &process->run->out);
 }
 
 static void forget(struct sn_live_process *process)

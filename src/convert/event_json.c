@@ -67,6 +67,13 @@ static void write_guid(struct sn_json *json, const char *key, const uint8_t *gui
     sn_json_bytes(json, key, text, sn_value_guid(text, guid));
 }
 
+/* Without memory for a text the event has failed: half of it would pass for the whole. */
+static void put_scratch(const struct sn_event_json *writer, struct sn_json *json, const char *key)
+{
+    json->out->failed |= writer->scratch.failed;
+    sn_json_bytes(json, key, (const char *)writer->scratch.bytes, writer->scratch.size);
+}
+
 static void write_base64(struct sn_event_json *writer, struct sn_json *json, const char *key,
                          const uint8_t *bytes, size_t size)
 {
@@ -85,7 +92,7 @@ static void write_base64(struct sn_event_json *writer, struct sn_json *json, con
             four[3] = letters[group & 63];
         sn_buf_append(&writer->scratch, four, sizeof(four));
     }
-    sn_json_bytes(json, key, (const char *)writer->scratch.bytes, writer->scratch.size);
+    put_scratch(writer, json, key);
 }
 
 static void write_text16(struct sn_event_json *writer, struct sn_json *json, const char *key,
@@ -93,7 +100,7 @@ static void write_text16(struct sn_event_json *writer, struct sn_json *json, con
 {
     sn_buf_clear(&writer->scratch);
     sn_text_from_utf16(&writer->scratch, value->bytes, value->size / 2);
-    sn_json_bytes(json, key, (const char *)writer->scratch.bytes, writer->scratch.size);
+    put_scratch(writer, json, key);
 }
 
 /* JSON has no word for what is not a number. */

@@ -125,6 +125,7 @@ static void put_text16(struct sn_event_text *writer, struct sn_buf *to,
 {
     sn_buf_clear(&writer->scratch);
     sn_text_from_utf16(&writer->scratch, value->bytes, value->size / 2);
+    to->failed |= writer->scratch.failed; /* half of it would pass for the whole */
     put_text(to, writer->scratch.bytes, writer->scratch.size, value->depth > 0);
 }
 

@@ -144,8 +144,10 @@ void sn_event_tap_lost(void *user, uint64_t thread_id, uint64_t count)
 static int take_log(struct sn_event_tap *tap, struct sonde_event *event)
 {
     struct sonde_log_message message;
-    if (sonde_log_reader_take(tap->reader, event, &message) != SONDE_OK ||
-        !sonde_log_filter_holds(tap->filter, message.category, message.level))
+    int rc = sonde_log_reader_take(tap->reader, event, &message);
+    if (rc < 0)
+        publish_lost(tap, 1);
+    if (rc != SONDE_OK || !sonde_log_filter_holds(tap->filter, message.category, message.level))
         return SONDE_AGAIN;
     if (!has_time(tap))
         return SONDE_OK;

@@ -96,8 +96,10 @@ static int take(void *user, struct sonde_event *event)
 {
     struct work *work = user;
     struct sonde_log_message message;
-    if (sonde_log_reader_take(work->reader, event, &message) != SONDE_OK ||
-        !sonde_log_filter_holds(work->filter, message.category, message.level) ||
+    int rc = sonde_log_reader_take(work->reader, event, &message);
+    if (rc < 0)
+        sn_text_output_lose(&work->output);
+    if (rc != SONDE_OK || !sonde_log_filter_holds(work->filter, message.category, message.level) ||
         !is_within(work, &message))
         return SONDE_AGAIN;
     struct sonde_log_message shown = message;

@@ -61,6 +61,12 @@ void sn_text_output_put(struct sn_text_output *output)
         (void)sn_text_output_flush(output); /* likewise */
 }
 
+void sn_text_output_lose(struct sn_text_output *output)
+{
+    output->text.failed = true;
+    sn_text_output_put(output);
+}
+
 void sn_text_output_end(struct sn_text_output *output, struct sn_operation *operation, int status,
                         const char *message)
 {

@@ -35,6 +35,9 @@ void sn_text_output_done(struct sn_text_output *output);
 /* A record was appended to `text`, or could not be. */
 void sn_text_output_put(struct sn_text_output *output);
 
+/* One could not even be begun: it is missing as one that is too large. */
+void sn_text_output_lose(struct sn_text_output *output);
+
 /* Into the file with it. The first failure of all. */
 int sn_text_output_flush(struct sn_text_output *output);
 

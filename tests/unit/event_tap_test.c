@@ -13,6 +13,7 @@
 #include "daemon/daemon.h"
 #include "daemon/event_tap.h"
 #include "daemon/topic_parts.h"
+#include "failing_memory.h"
 #include "log_stream.h"
 
 #define NAME "logs/77"
@@ -51,31 +52,59 @@ static int end(void **state)
     return 0;
 }
 
-/* All of the stream through a tap of that ceiling, as a file. */
-static void play_for(struct bench *bench, bool is_log, size_t message_max, bool shows_secrets)
+/* As the tap, but one request for memory of each event fails: the one that has its number. */
+struct poor {
+    struct sn_event_tap *tap;
+    unsigned next;
+    unsigned refused;
+};
+
+static int take_poorly(void *user, struct sonde_event *event)
+{
+    struct poor *poor = user;
+    memory_fails_at(poor->next);
+    int rc = sn_event_tap_take(poor->tap, event);
+    poor->refused = memory_is_back();
+    return rc;
+}
+
+/* All of the stream through a tap, as a file. `poor`: NULL for one with all its memory. */
+static void play_to(struct bench *bench, const struct sn_event_tap_options *options,
+                    struct poor *poor)
 {
     char path[64];
     struct sonde_error err = {0};
     struct sn_event_tap *tap = NULL;
-    const struct sn_event_tap_options options = {.topics = bench->daemon.topics,
-                                                 .name = NAME,
-                                                 .is_log = is_log,
-                                                 .shows_secrets = shows_secrets,
-                                                 .message_max = message_max};
-    const struct sonde_read_options reading = {.size = sizeof(reading), .lost = sn_event_tap_lost};
+    const struct sonde_read_options reading = {.size = sizeof(reading),
+                                               .lost = poor ? NULL : sn_event_tap_lost};
     log_stream_end(&bench->stream);
     assert_false(bench->stream.has_failed);
-    assert_int_equal(sn_event_tap_new(&options, &tap, &err), SONDE_OK);
+    assert_int_equal(sn_event_tap_new(options, &tap, &err), SONDE_OK);
     int fd = memfd_create("trace", MFD_CLOEXEC);
     assert_int_equal(
         sn_file_write_all(fd, bench->stream.bytes.bytes, bench->stream.bytes.size, &err), SONDE_OK);
     (void)snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
-    if (sonde_file_read(path, &reading, sn_event_tap_take, tap, &err) != SONDE_OK)
+    if (poor)
+        poor->tap = tap;
+    if (sonde_file_read(path, &reading, poor ? take_poorly : sn_event_tap_take,
+                        poor ? (void *)poor : tap, &err) != SONDE_OK)
         fail_msg("%s", err.text);
     (void)close(fd);
     sn_event_tap_settle(tap);
     assert_false(sn_event_tap_has_untold(tap));
     sn_event_tap_free(tap);
+}
+
+/* Of that ceiling. */
+static void play_for(struct bench *bench, bool is_log, size_t message_max, bool shows_secrets)
+{
+    play_to(bench,
+            &(struct sn_event_tap_options){.topics = bench->daemon.topics,
+                                           .name = NAME,
+                                           .is_log = is_log,
+                                           .shows_secrets = shows_secrets,
+                                           .message_max = message_max},
+            NULL);
 }
 
 static void play(struct bench *bench, bool is_log, size_t message_max)
@@ -153,6 +182,52 @@ static void events_are_cut_off_by_the_same_rule(void **state)
     expect(bench, "", "");
 }
 
+/* The same message again and again, until it has all its memory: it is whole, or its reader hears
+ * that it is lost. Where secrets are hidden, more may be hidden than is one. */
+static void check_poor(struct bench *bench, bool is_log, bool shows_secrets)
+{
+    const struct sn_event_tap_options options = {.topics = bench->daemon.topics,
+                                                 .name = NAME,
+                                                 .is_log = is_log,
+                                                 .shows_secrets = shows_secrets};
+    struct poor poor = {.refused = 1};
+    uint64_t lost_count = 0;
+    play_to(bench, &options, NULL);
+    SN_AUTO(sn_free) char *whole = next_message(bench);
+    for (; poor.refused; poor.next++) {
+        uint64_t lost;
+        play_to(bench, &options, &poor);
+        struct sn_topic_message *message = sn_topic_take(bench->topic, &bench->place, &lost);
+        bool is_loss = !message || memmem(message->bytes, message->size, "{\"lost\":1}", 10);
+        bool is_whole = message && memmem(message->bytes, message->size, whole, strlen(whole));
+        bool is_hidden =
+            message && !shows_secrets && memmem(message->bytes, message->size, "[redacted]", 10);
+        if (message ? lost || !(is_loss || is_whole || is_hidden) : !lost)
+            fail_msg("without request %u for memory: %.*s", poor.next,
+                     message ? (int)message->size : 0, message ? message->bytes : "");
+        assert_true(!message || !memmem(message->bytes, message->size, "hunter2", 7));
+        lost_count += is_loss;
+        sn_topic_message_release(message);
+    }
+    assert_true(lost_count > 0);
+}
+
+static void without_memory_a_message_is_whole_or_lost(void **state)
+{
+    struct bench *bench = *state;
+    log_stream_add(&bench->stream, "Order 7 of Ann", "{\"Id\":\"7\",\"Name\":\"Ann\"}");
+    check_poor(bench, true, true);
+    check_poor(bench, true, false);
+    check_poor(bench, false, false);
+}
+
+static void without_memory_no_secret_is_shown(void **state)
+{
+    struct bench *bench = *state;
+    log_stream_add(&bench->stream, "as web with hunter2 in", "{\"Password\":\"hunter2\"}");
+    check_poor(bench, true, false);
+}
+
 static void what_comes_too_fast_is_counted_with_what_is_too_large(void **state)
 {
     struct bench *bench = *state;
@@ -201,6 +276,8 @@ static void who_may_not_see_secrets_is_told_that_something_is_hidden(void **stat
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(without_memory_a_message_is_whole_or_lost, begin, end),
+        cmocka_unit_test_setup_teardown(without_memory_no_secret_is_shown, begin, end),
         cmocka_unit_test_setup_teardown(a_message_over_the_megabyte_is_a_loss_that_readers_see,
                                         begin, end),
         cmocka_unit_test_setup_teardown(a_message_of_just_the_ceiling_is_whole, begin, end),
