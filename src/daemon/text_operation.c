@@ -1,5 +1,8 @@
 #include "daemon/text_operation.h"
 
+#include <inttypes.h>
+#include <stdio.h>
+
 #include "daemon/artefact.h"
 #include "daemon/operation.h"
 
@@ -70,10 +73,18 @@ void sn_text_output_lose(struct sn_text_output *output)
 void sn_text_output_end(struct sn_text_output *output, struct sn_operation *operation, int status,
                         const char *message)
 {
+    char missing[96];
+    (void)sn_text_output_flush(output); /* what waits leaves its room */
     if (output->lost_count)
         tell_lost(output);
-    if (sn_text_output_flush(output) != SONDE_OK && status == SONDE_OK)
+    if (sn_text_output_flush(output) != SONDE_OK && status == SONDE_OK) {
         sn_operation_ended(operation, output->err.status, output->err.text);
-    else
+    } else if (output->lost_count && status == SONDE_OK) {
+        (void)snprintf(missing, sizeof(missing),
+                       "%" PRIu64 " records are missing: there was no memory for them",
+                       output->lost_count);
+        sn_operation_ended(operation, SONDE_END, missing);
+    } else {
         sn_operation_ended(operation, status, message);
+    }
 }
