@@ -120,6 +120,7 @@ struct controller_hold {
     struct sn_mailbox_task task;
     sem_t is_there;
     sem_t may_go;
+    sem_t has_gone;
 };
 
 static inline void controller_wait(sem_t *sem)
@@ -133,6 +134,7 @@ static inline void controller_stand(void *user)
     struct controller_hold *hold = user;
     (void)sem_post(&hold->is_there);
     controller_wait(&hold->may_go);
+    (void)sem_post(&hold->has_gone);
 }
 
 static inline void controller_hold_init(struct controller_hold *hold)
@@ -140,6 +142,7 @@ static inline void controller_hold_init(struct controller_hold *hold)
     *hold = (struct controller_hold){0};
     assert_int_equal(sem_init(&hold->is_there, 0, 0), 0);
     assert_int_equal(sem_init(&hold->may_go, 0, 0), 0);
+    assert_int_equal(sem_init(&hold->has_gone, 0, 0), 0);
 }
 
 /* They stand when these return, until they are let go. */
