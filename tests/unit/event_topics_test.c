@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "daemon/topic_parts.h"
-#include "failing_memory.h"
+#include "failing_roads.h"
 
 #define TAPS_MAX 32u
 #define NO_PID   4194300u /* nobody has such pids: the kernel's count ends there */
@@ -127,16 +127,6 @@ static void who_comes_in_the_place_of_another_is_heard(void **state)
 
 /* --- without memory --- */
 
-static void end_memory(void *user)
-{
-    memory_ends_after(*(unsigned *)user);
-}
-
-static void bring_it_back(void *user)
-{
-    *(unsigned *)user = memory_is_back();
-}
-
 /* Whatever the roads thread has no memory for: its reader hears a reason, or that something is
  * missing, and does not wait in vain. */
 static void a_reader_is_told_whatever_there_is_no_memory_for(void **state)
@@ -146,11 +136,10 @@ static void a_reader_is_told_whatever_there_is_no_memory_for(void **state)
     for (unsigned n = 0, refused = 1; refused; n++) {
         struct reader reader;
         char name[64];
-        refused = n;
-        controller_on_roads(bench, end_memory, &refused);
+        roads_memory_ends_after(bench, n);
         name_of(name, n);
         assert_int_equal(join(bench, &reader, name), SONDE_OK);
-        controller_on_roads(bench, bring_it_back, &refused);
+        refused = roads_memory_is_back(bench);
         uint64_t end_ns = sn_clock_deadline(60ull * SN_NS_PER_SECOND);
         for (read_all(&reader); !reader.text[0] && !reader.lost; read_all(&reader)) {
             if (sn_clock_monotonic_ns() > end_ns)

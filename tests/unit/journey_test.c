@@ -2,7 +2,7 @@
  * wait to be read, where memory ends. Every request gets its answer, and no call stays behind. */
 #include "controller_bench.h"
 
-#include "failing_memory.h"
+#include "failing_roads.h"
 #include "store_bench.h"
 
 #define STORE_TASKS_MAX 1024u
@@ -222,32 +222,17 @@ static void every_request_of_the_http_thread_may_find_no_memory(void **state)
     controller_free(bench);
 }
 
-struct arming {
-    unsigned n;
-    unsigned refused;
-};
-
-static void arm(void *user)
-{
-    memory_fails_at(((struct arming *)user)->n);
-}
-
-static void disarm(void *user)
-{
-    ((struct arming *)user)->refused = memory_is_back();
-}
-
 static void every_request_of_the_roads_thread_may_find_no_memory(void **state)
 {
     (void)state;
     struct controller *bench = start(true);
     for (size_t i = 0; i < sizeof(questions) / sizeof(*questions); i++) {
-        struct arming arming = {.refused = 1};
-        for (; arming.refused; arming.n++) {
-            controller_on_roads(bench, arm, &arming);
+        unsigned refused = 1;
+        for (unsigned n = 0; refused; n++) {
+            roads_memory_fails_at(bench, n);
             unsigned status = controller_get(bench, questions[i].path);
-            controller_on_roads(bench, disarm, &arming);
-            check_answer(bench, &questions[i], arming.n, status);
+            refused = roads_memory_is_back(bench);
+            check_answer(bench, &questions[i], n, status);
         }
     }
     controller_free(bench);
