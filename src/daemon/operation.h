@@ -93,6 +93,7 @@ struct sn_operation {
     bool is_doomed;            /* it has failed, whatever it says itself: `cause` */
     const char *cause;         /* static text: why it was ended from outside; NULL */
     bool is_going;             /* is being deleted */
+    bool is_unkept;            /* the store could not be told of its last change: no memory */
     bool is_saving;            /* on its way to its provider */
     struct sn_rest_call *call; /* who waits to hear that it runs; NULL */
     void (*answer)(struct sn_rest_call *call, struct sn_operation *operation);

@@ -113,6 +113,8 @@ static int rider_wait_ms(void *user)
     if (operations->look_ns < next_ns)
         next_ns = operations->look_ns;
     for (const struct sn_operation *one = operations->first; one; one = one->next) {
+        if (one->is_unkept && operations->keep_ns < next_ns)
+            next_ns = operations->keep_ns;
         if (one->deadline_ns < next_ns)
             next_ns = one->deadline_ns;
         if (one->lease_end_ns < next_ns)
@@ -221,15 +223,20 @@ static void rider_turn(void *user)
     struct sn_operations *operations = user;
     uint64_t now = sn_clock_monotonic_ns();
     unsigned kept_count = 0;
+    bool is_time_to_keep = operations->keep_ns <= now;
     struct sn_operation *next;
     for (struct sn_operation *one = operations->first; one; one = next) {
         next = one->next;
         kept_count += one->is_recording && !one->is_live;
+        if (one->is_unkept && is_time_to_keep)
+            sn_recordings_keep(one);
         if (one->deadline_ns <= now)
             overdue(one, now);
         if (one->lease_end_ns <= now)
             lease_over(one);
     }
+    if (is_time_to_keep)
+        operations->keep_ns = now + LOOK_EVERY_NS;
     atomic_store(&operations->kept_count, kept_count);
     if (is_quiet(operations)) {
         operations->look_ns = UINT64_MAX;

@@ -21,6 +21,7 @@ struct sn_operations {
     bool is_ending;
     uint64_t end_ns; /* we do not wait longer */
     uint64_t tell_ns;
+    uint64_t keep_ns; /* when to tell the store again what there was no memory for */
     uint64_t look_ns; /* when to look again at how much there is on the disk */
     void (*ended)(void *user);
     void *user;

@@ -112,10 +112,10 @@ static void write_summary(struct sn_operation *operation, struct sn_buf *to)
     sn_json_close(&json);
 }
 
-void sn_recording_store_put(struct sn_operation *operation)
+bool sn_recording_store_put(struct sn_operation *operation)
 {
     if (!operation->daemon->store || !operation->artefact)
-        return;
+        return true;
     SN_AUTO(sn_free) char *settings = json_dumps(operation->settings, JSON_COMPACT);
     SN_AUTO(sn_buf_done) struct sn_buf summary = sn_buf_with_limit(SUMMARY_MAX);
     write_summary(operation, &summary);
@@ -125,7 +125,7 @@ void sn_recording_store_put(struct sn_operation *operation)
         .file = base_name(sn_artefact_path(operation->artefact)),
         .file_name = operation->file_name,
         .state = sn_operation_state_name(operation->state),
-        .settings = settings ? settings : "{}",
+        .settings = settings,
         .summary = sn_buf_string(&summary),
         .owner = operation->owner,
         .pid = operation->pid,
@@ -136,9 +136,10 @@ void sn_recording_store_put(struct sn_operation *operation)
                                                                     : operation->ended_utc_ns,
         .bytes = sn_artefact_size(operation->artefact),
     };
-    struct kept *kept = copy(operation->daemon, &recording);
+    struct kept *kept = settings && !summary.failed ? copy(operation->daemon, &recording) : NULL;
     if (kept)
         sn_store_desk_post(operation->daemon->store, &kept->task, put, kept);
+    return kept != NULL;
 }
 
 void sn_recording_store_delete(const struct sn_operation *operation)

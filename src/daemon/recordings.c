@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "base/err.h"
 #include "base/own.h"
 #include "daemon/artefact.h"
 #include "daemon/daemon.h"
@@ -71,10 +72,15 @@ uint64_t sn_recordings_tell(struct sn_daemon *daemon)
     return is_any_active(daemon) ? sn_clock_deadline(SN_NS_PER_SECOND) : UINT64_MAX;
 }
 
+void sn_recordings_keep(struct sn_operation *operation)
+{
+    operation->is_unkept = !sn_recording_store_put(operation);
+}
+
 void sn_recordings_changed(struct sn_operation *operation)
 {
     operation->daemon->operations->tell_ns = 0;
-    sn_recording_store_put(operation);
+    sn_recordings_keep(operation);
     if (operation->state == SN_OPERATION_SUCCEEDED && !operation->is_live)
         sn_recording_store_profile(operation);
 }
@@ -130,14 +136,12 @@ bool sn_recordings_let_in(struct sn_rest_call *call)
     return false;
 }
 
-/* In place of what the call has needed until now. False: no memory, and it has its problem. */
+/* In place of what the call has needed until now. False: no memory. */
 static bool take_id(struct sn_rest_call *call, const struct sn_operation *operation)
 {
     char *id = strdup(operation->id);
-    if (!id) {
-        sn_rest_problem(call, 503, "no memory");
+    if (!id)
         return false;
-    }
     if (call->free_user && call->user)
         call->free_user(call->user);
     call->user = id;
@@ -156,15 +160,22 @@ static void cannot_keep(struct sn_rest_call *call, const struct sonde_error *err
     sn_rest_problem(call, 503, "it cannot be kept: %s", err->text);
 }
 
-/* Back in the roads seat: what its maker was told does not exist is not left behind. */
-static void undo(struct sn_rest_call *call)
+/* What its maker was told does not exist is not left behind. */
+static void undo_it(struct sn_operation *operation)
 {
     struct sonde_error err = {0};
-    struct sn_operation *operation = sn_operation_find(call->daemon, call->user);
-    if (operation && sn_operation_is_active(operation))
+    if (sn_operation_is_active(operation))
         sn_operation_cancel(operation);
-    else if (operation)
+    else
         (void)sn_operation_delete(operation, &err);
+}
+
+/* Back in the roads seat. */
+static void undo(struct sn_rest_call *call)
+{
+    struct sn_operation *operation = sn_operation_find(call->daemon, call->user);
+    if (operation)
+        undo_it(operation);
 }
 
 /* In the store's seat, behind the change itself. */
@@ -180,10 +191,19 @@ static void when_kept(struct sn_rest_call *call)
 }
 
 /* The answer is there, and goes out when what it says survives us. */
-static void answer_when_kept(struct sn_rest_call *call, const struct sn_operation *operation)
+static void answer_when_kept(struct sn_rest_call *call, struct sn_operation *operation)
 {
-    if (call->daemon->store && take_id(call, operation))
+    bool is_new = call->status == 201;
+    bool is_kept = call->daemon->store && !(is_new && operation->is_live);
+    struct sonde_error err = {0};
+    if (call->out.failed || (is_kept && (operation->is_unkept || !take_id(call, operation)))) {
+        (void)sn_fail(&err, SONDE_E_NOMEM, 0, "no memory");
+        cannot_keep(call, &err);
+        if (is_new)
+            undo_it(operation);
+    } else if (is_kept) {
         sn_rest_move(call, SN_SEAT_STORE, when_kept);
+    }
 }
 
 /* --- handlers --- */
@@ -193,8 +213,7 @@ void sn_recordings_created(struct sn_rest_call *call, struct sn_operation *opera
     call->status = 201;
     sn_rest_header(call, "Location", "%s/api/v1/recordings/%s", call->base_url, operation->id);
     show(call, operation);
-    if (!operation->is_live)
-        answer_when_kept(call, operation);
+    answer_when_kept(call, operation);
 }
 
 /* Who wants what runs live already watches with the others. */
@@ -375,8 +394,10 @@ void sn_recordings_delete(struct sn_rest_call *call)
     if (!operation || !sn_recordings_let_in(call))
         return;
     if (call->daemon->store && !sn_operation_is_active(operation)) {
-        if (!take_id(call, operation))
+        if (!take_id(call, operation)) {
+            sn_rest_problem(call, 503, "no memory");
             return;
+        }
         operation->is_going = true;
         sn_rest_move(call, SN_SEAT_STORE, delete_kept);
     } else if (sn_operation_delete(operation, &err) == SONDE_OK) {

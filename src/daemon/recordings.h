@@ -15,6 +15,8 @@ void sn_recordings_open(struct sn_daemon *daemon, struct sn_operations *operatio
 
 /* In the roads thread, from the table of operations: one has changed its state, or goes. */
 void sn_recordings_changed(struct sn_operation *operation);
+/* Once more, what the store could not be told. */
+void sn_recordings_keep(struct sn_operation *operation);
 void sn_recordings_gone(struct sn_operation *operation);
 
 /* In the roads seat. Asked before anything is changed: whoever is let in here is not refused later.
