@@ -78,6 +78,12 @@ static bool answer(struct sn_rest_call *call, const struct sn_reading *reading)
     return kind->answer(call, &reading->of, is_empty ? NULL : reading->result, reading->has_ended);
 }
 
+static void refuse(struct sn_rest_call *call)
+{
+    sn_rest_header(call, "Retry-After", "2");
+    sn_rest_problem(call, 503, "too much is under way: try again later");
+}
+
 static void answer_all(struct sn_reading *reading)
 {
     struct sn_rest_call *call = SN_TAKE(reading->waiting);
@@ -86,6 +92,25 @@ static void answer_all(struct sn_reading *reading)
         call->next = NULL;
         if (!answer(call, reading))
             sn_rest_finish(call);
+        call = next;
+    }
+}
+
+/* It cannot be read now: with what there is, or why there is nothing. `operation` NULL: it was
+ * deleted. */
+static void give_up(struct sn_reading *reading, const struct sn_operation *operation)
+{
+    struct sn_rest_call *call = reading->result ? NULL : SN_TAKE(reading->waiting);
+    if (reading->result)
+        answer_all(reading);
+    while (call) {
+        struct sn_rest_call *next = call->next;
+        call->next = NULL;
+        if (operation)
+            refuse(call);
+        else
+            sn_rest_problem(call, 404, "the recording was deleted");
+        sn_rest_finish(call);
         call = next;
     }
 }
@@ -230,7 +255,7 @@ static void start_next(struct sn_operations *operations)
         struct sn_operation *operation = sn_operation_find(operations->daemon, first->of.id);
         first->due_ns = 0;
         if (!operation || !start(first, operation))
-            answer_all(first); /* it was deleted, or there is no room: with what there is */
+            give_up(first, operation);
     }
 }
 
@@ -346,7 +371,7 @@ static void try_again(struct sn_reading *reading, struct sn_operation *operation
     reading->again_ns = 0;
     if (!reading->waiting || (operation && start(reading, operation)))
         return;
-    answer_all(reading); /* it was deleted, or there is no room: with what there is */
+    give_up(reading, operation);
 }
 
 void sn_readings_turn(struct sn_operations *operations, uint64_t now_ns)
@@ -427,5 +452,5 @@ void sn_reading_ask(struct sn_rest_call *call, struct sn_operation *operation,
     else if (is_coming || start(reading, operation))
         wait_for(call, reading);
     else
-        sn_rest_problem(call, 503, "too much is under way: try again later");
+        refuse(call);
 }

@@ -5,9 +5,11 @@
 
 #include "http_client.h"
 
+#include <fcntl.h>
 #include <semaphore.h>
 #include <stdlib.h>
 
+#include "base/file.h"
 #include "daemon/daemon.h"
 #include "daemon/daemon_parts.h"
 #include "daemon/roads.h"
@@ -102,6 +104,29 @@ static inline unsigned controller_read(struct controller *bench, int client)
 static inline unsigned controller_get(struct controller *bench, const char *path)
 {
     return controller_read(bench, controller_ask(bench, "GET", path));
+}
+
+/* A trace of tests/golden/nettrace as a recording. */
+static inline void controller_upload(struct controller *bench, const char *name, char ret_id[37])
+{
+    char head[256];
+    char path[512];
+    struct sonde_error err = {0};
+    SN_AUTO(sn_buf_done) struct sn_buf file = sn_buf_with_limit(1u << 20);
+    (void)snprintf(path, sizeof(path), SONDE_SOURCE_DIR "/tests/golden/nettrace/%s", name);
+    if (sn_file_read_at(AT_FDCWD, path, &file, &err) != SONDE_OK)
+        fail_msg("%s", err.text);
+    int client = http_connect(bench->port);
+    (void)snprintf(head, sizeof(head),
+                   "POST /api/v1/recordings/upload?name=%s HTTP/1.1\r\nHost: 127.0.0.1\r\n"
+                   "Connection: close\r\nContent-Length: %zu\r\n\r\n",
+                   name, file.size);
+    http_say(client, head);
+    http_say_bytes(client, (const char *)file.bytes, file.size);
+    assert_int_equal(controller_read(bench, client), 201);
+    const char *id = strstr(bench->answer, "\"id\":\"");
+    assert_non_null(id);
+    (void)snprintf(ret_id, 37, "%s", id + strlen("\"id\":\""));
 }
 
 /* Turns its HTTP thread until that is so. */
