@@ -38,41 +38,41 @@ static _Thread_local struct {
     unsigned before;  /* requests that are still granted */
     unsigned at_most; /* and refused after those */
     unsigned refused;
-} memory;
+} failing_memory;
 
 static inline bool memory_refuses(void)
 {
-    if (!memory.is_armed || memory.refused == memory.at_most)
+    if (!failing_memory.is_armed || failing_memory.refused == failing_memory.at_most)
         return false;
-    if (memory.before) {
-        memory.before--;
+    if (failing_memory.before) {
+        failing_memory.before--;
         return false;
     }
-    memory.refused++;
+    failing_memory.refused++;
     return true;
 }
 
 /* The n-th request from now on is refused; 0: the first. */
 static inline void memory_fails_at(unsigned n)
 {
-    memory.is_armed = true;
-    memory.before = n;
-    memory.at_most = 1;
-    memory.refused = 0;
+    failing_memory.is_armed = true;
+    failing_memory.before = n;
+    failing_memory.at_most = 1;
+    failing_memory.refused = 0;
 }
 
 /* Every request is refused, after `n` of them. */
 static inline void memory_ends_after(unsigned n)
 {
     memory_fails_at(n);
-    memory.at_most = UINT32_MAX;
+    failing_memory.at_most = UINT32_MAX;
 }
 
 /* How many were refused. */
 static inline unsigned memory_is_back(void)
 {
-    memory.is_armed = false;
-    return memory.refused;
+    failing_memory.is_armed = false;
+    return failing_memory.refused;
 }
 
 /* Bytes that the program has asked for and not given back; 0 where sanitizers have a heap of their
