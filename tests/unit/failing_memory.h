@@ -22,11 +22,13 @@
 void *__real_malloc(size_t size);
 void *__real_calloc(size_t count, size_t size);
 void *__real_realloc(void *memory, size_t size);
+void *__real_reallocarray(void *memory, size_t count, size_t size);
 char *__real_strdup(const char *text);
 char *__real_strndup(const char *text, size_t size);
 void *__wrap_malloc(size_t size);
 void *__wrap_calloc(size_t count, size_t size);
 void *__wrap_realloc(void *memory, size_t size);
+void *__wrap_reallocarray(void *memory, size_t count, size_t size);
 char *__wrap_strdup(const char *text);
 char *__wrap_strndup(const char *text, size_t size);
 int __wrap_asprintf(char **text, const char *format, ...) __attribute__((format(printf, 2, 3)));
@@ -95,6 +97,11 @@ void *__wrap_calloc(size_t count, size_t size)
 void *__wrap_realloc(void *bytes, size_t size)
 {
     return memory_refuses() ? NULL : __real_realloc(bytes, size);
+}
+
+void *__wrap_reallocarray(void *bytes, size_t count, size_t size)
+{
+    return memory_refuses() ? NULL : __real_reallocarray(bytes, count, size);
 }
 
 char *__wrap_strdup(const char *text)
