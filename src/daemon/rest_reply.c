@@ -124,6 +124,7 @@ static uint64_t size_of(const struct sn_artefact *file)
                                                                      : UINT64_MAX;
 }
 
+/* False: no memory. Nobody would ever tell a reader who could not follow that there is more. */
 static bool follow(struct sn_rest_call *call, struct sn_http_stream *ret_stream)
 {
     bool is_covered = call->who.scope < SN_SCOPE_SECRETS && call->is_trace;
@@ -136,16 +137,20 @@ static bool follow(struct sn_rest_call *call, struct sn_http_stream *ret_stream)
     }
     follower->reference_count = 1;
     follower->daemon = call->daemon;
-    follower->daemon->file_reader_count++;
     follower->http = call->daemon->http;
     follower->exchange_id = call->exchange_id;
     follower->access = call->daemon->access;
     follower->who = call->who;
-    follower->file = SN_TAKE(call->file);
     follower->cover = cover;
+    if (!sn_artefact_follow(call->file, has_changed, follower)) {
+        sn_trace_cover_free(cover);
+        free(follower);
+        return false;
+    }
+    follower->file = SN_TAKE(call->file);
+    follower->daemon->file_reader_count++;
     *ret_stream = (struct sn_http_stream){.read = read_file, .done = file_done, .user = follower};
     ret_stream->size = size_of(follower->file);
-    (void)sn_artefact_follow(follower->file, has_changed, follower);
     return true;
 }
 
