@@ -212,6 +212,8 @@ static void convert(struct sn_rest_call *call)
         return;
     call->user = NULL; /* the job goes on alone */
     if (!sn_workers_offer(job->daemon->workers, &job->task, write_rest, job)) {
+        call->header_count = 0; /* of the file that it would have been */
+        sn_rest_header(call, "Retry-After", "5");
         sn_rest_problem(call, 503, "too much is under way: try again later");
         free_job(job);
     }

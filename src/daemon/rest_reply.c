@@ -181,8 +181,10 @@ void sn_rest_reply(struct sn_rest_call *call, struct sn_http_exchange *exchange)
     struct sn_http_reply reply = {.headers = headers};
     if (call->file && follow(call, &stream))
         reply.stream = &stream;
-    else if (call->file)
+    else if (call->file) {
+        call->header_count = 0; /* of the file that it would have been */
         sn_rest_problem(call, 503, "no memory for the answer");
+    }
     size_t count = sn_rest_reply_common(headers);
     if (reply.stream || call->shared || call->out.size)
         count = put_header(headers, count, "Content-Type", call->content_type);

@@ -203,6 +203,8 @@ static void a_reader_without_memory_follows_or_is_refused(void **state)
         unsigned status = controller_read(bench->controller, client);
         refused = memory_is_back();
         honest += status == 503;
+        if (status == 503) /* it is no file */
+            assert_null(strstr(bench->controller->answer, "Content-Disposition"));
         if (status != 503 && status != 0)
             assert_int_equal(status, 200);
         if (status == 200)
