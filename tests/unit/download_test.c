@@ -54,23 +54,6 @@ static unsigned get(struct bench *bench, const char *format)
     return controller_get(bench->controller, path);
 }
 
-static int begin(void **state)
-{
-    char id[37];
-    struct bench *bench = calloc(1, sizeof(*bench));
-    assert_non_null(bench);
-    bench->controller = controller_new();
-    bench->controller->options.waiting_max = 4;
-    controller_start(bench->controller);
-    controller_upload(bench->controller, "10-gc.nettrace", id);
-    (void)snprintf(bench->path, sizeof(bench->path), "/api/v1/recordings/%s", id);
-    assert_int_equal(get(bench, "ndjson"), 200);
-    (void)snprintf(bench->whole, sizeof(bench->whole), "%s", body_of(bench));
-    assert_true(strlen(bench->whole) > 1000);
-    *state = bench;
-    return 0;
-}
-
 static struct sn_operations *table(const struct bench *bench)
 {
     return bench->controller->daemon.operations;
@@ -97,6 +80,24 @@ static void await_nothing(struct bench *bench)
     controller_until(bench->controller,
                      sn_router_numbers(bench->controller->daemon.router)->open_count == 0 &&
                          bench->controller->daemon.file_reader_count == 0);
+}
+
+static int begin(void **state)
+{
+    char id[37];
+    struct bench *bench = calloc(1, sizeof(*bench));
+    assert_non_null(bench);
+    bench->controller = controller_new();
+    bench->controller->options.waiting_max = 4;
+    controller_start(bench->controller);
+    controller_upload(bench->controller, "10-gc.nettrace", id);
+    (void)snprintf(bench->path, sizeof(bench->path), "/api/v1/recordings/%s", id);
+    assert_int_equal(get(bench, "ndjson"), 200);
+    (void)snprintf(bench->whole, sizeof(bench->whole), "%s", body_of(bench));
+    assert_true(strlen(bench->whole) > 1000);
+    await_nothing(bench);
+    *state = bench;
+    return 0;
 }
 
 static int end(void **state)

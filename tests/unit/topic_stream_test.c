@@ -70,7 +70,9 @@ static void read_what_is_there(struct reader *reader)
 static void await_text(struct bench *bench, struct reader *reader, const char *text)
 {
     uint64_t end_ns = sn_clock_deadline(60ull * SN_NS_PER_SECOND);
-    while (!strstr(reader->text, text)) {
+    size_t from = 0; /* what lies before it was looked at */
+    while (!strstr(reader->text + from, text)) {
+        from = reader->size > strlen(text) ? reader->size - strlen(text) : 0;
         (void)http_turn(bench->controller->daemon.http, reader->client, 10);
         read_what_is_there(reader);
         if (sn_clock_monotonic_ns() > end_ns)
@@ -82,8 +84,9 @@ static void await_text(struct bench *bench, struct reader *reader, const char *t
 static struct reader ask(struct bench *bench, const char *topics)
 {
     char head[65536];
-    struct reader reader = {.text = calloc(1, TEXT_MAX)};
+    struct reader reader = {.text = malloc(TEXT_MAX)};
     assert_non_null(reader.text);
+    reader.text[0] = '\0';
     reader.client = http_connect(bench->controller->port);
     (void)snprintf(head, sizeof(head),
                    "GET /api/v1/stream?topics=%s HTTP/1.0\r\nHost: 127.0.0.1\r\n\r\n", topics);
@@ -158,7 +161,7 @@ static unsigned long check_order(const struct reader *reader, unsigned long last
 
 static void who_reads_slowly_loses_and_is_told_and_nobody_else(void **state)
 {
-    enum { COUNT = 600, SIZE = 64000 };
+    enum { COUNT = 300, SIZE = 64000 }; /* more than sockets hold */
     struct bench *bench = *state;
     char last[32];
     struct reader slow = follow(bench, "rows,state");
@@ -172,7 +175,7 @@ static void who_reads_slowly_loses_and_is_told_and_nobody_else(void **state)
         fast.size = 0;
         fast.text[0] = '\0';
     }
-    assert_true(memory_in_use() < before + (2u << 20)); /* of 38 MB that were told */
+    assert_true(memory_in_use() < before + (2u << 20)); /* of 19 MB that were told */
     publish(bench->state, 7, 10);
     await_text(bench, &slow, last);
     await_text(bench, &slow, "event: state\n");
