@@ -120,6 +120,32 @@ static void a_call_whose_client_left_is_gone_when_its_seat_is_through_with_it(vo
     }
 }
 
+/* The news of it comes to the seat that the call has just left, and is back before the call. */
+static void a_call_that_moves_on_outlives_its_client(void **state)
+{
+    (void)state;
+    char id[37];
+    char path[128];
+    struct controller *bench = start(false);
+    struct controller_hold roads;
+    struct controller_hold worker;
+    controller_upload(bench, "10-gc.nettrace", id);
+    (void)snprintf(path, sizeof(path), "/api/v1/recordings/%s/download?format=nettrace6", id);
+    controller_hold_worker(bench, &worker);
+    controller_hold_roads(bench, &roads);
+    int client = controller_ask(bench, "GET", path);
+    await_calls(bench, 1);
+    (void)close(client);
+    controller_until(bench, sn_http_server_connection_count(bench->daemon.http) == 0);
+    controller_let_go(&roads);
+    controller_on_roads(bench, controller_pass, NULL);
+    http_serve_what_is_there(bench->daemon.http); /* the news are back */
+    assert_int_equal(open_calls(bench), 1);       /* the worker has it now */
+    controller_let_go(&worker);
+    await_calls(bench, 0);
+    controller_free(bench);
+}
+
 static void a_controller_that_ends_leaves_no_call_behind(void **state)
 {
     (void)state;
@@ -244,6 +270,7 @@ int main(void)
         cmocka_unit_test(a_full_seat_refuses_what_is_new_and_keeps_what_it_let_in),
         cmocka_unit_test(without_a_store_its_seat_says_so),
         cmocka_unit_test(a_call_whose_client_left_is_gone_when_its_seat_is_through_with_it),
+        cmocka_unit_test(a_call_that_moves_on_outlives_its_client),
         cmocka_unit_test(a_controller_that_ends_leaves_no_call_behind),
         cmocka_unit_test(large_answers_have_a_ceiling_together_and_give_it_back),
         cmocka_unit_test(every_request_of_the_http_thread_may_find_no_memory),
