@@ -52,7 +52,7 @@ static inline struct controller *controller_new(void)
 static inline void controller_start(struct controller *bench)
 {
     struct sonde_error err = {0};
-    const char *url = NULL;
+    const char *url = ":0";
     const struct sn_http_place place = {.address = "127.0.0.1:0"};
     int rc = sn_daemon_parts_new(&bench->daemon, &err);
     if (rc == SONDE_OK)

@@ -76,7 +76,7 @@ static void who_comes_without_memory_is_told_and_the_next_one_is_served(void **s
     for (unsigned n = 0, refused = 1; refused; n++) {
         struct reader reader;
         struct controller_hold hold;
-        roads_memory_fails_at(bench, n);
+        roads_memory_ends_after(bench, n);
         controller_hold_roads(bench, &hold);
         join(bench, &reader, "counters");
         read_all(&reader);
