@@ -26,7 +26,7 @@ test: ## installs what is missing, builds, checks, runs every suite: the gate
 	@tools/run-tests
 
 quick: dev ## what changed, in a minute or two: unit tests and checks, without the sanitizers, clang-tidy and real processes
-	@tools/run-tests -R '^(prepare/locale$$|unit/|check/|fuzz/)' -E '_live_test$$|^unit/kernel_|^check/(tidy|hardening|aarch64|abi|names-test)'
+	@tools/run-tests -R '^(prepare/locale$$|unit/|check/|fuzz/)' -E '_live_test$$|^unit/kernel_|^check/(tidy|hardening|cost|aarch64|abi|names-test)'
 
 check: check-format check-layers check-names check-sizes check-docs check-types check-abi check-hardening check-aarch64 check-tidy ## formatter, layers, names, sizes, documentation, types of the page, interface, hardening, 64-bit ARM, clang-tidy
 
