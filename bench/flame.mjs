@@ -1,7 +1,7 @@
 // The flame graph in Chromium: frame times with 10^5 and 10^6 nodes of a synthetic profile, beside speedscope's on the same
 // profile; the page's weight; the time until the first chart of a page that a controller with the shop serves.
 //
-//   node bench/flame.mjs [frames|page]        bench/run flame does it, too. Nothing here asserts.
+//   node bench/flame.mjs [frames|page]        bench/run flame does it, too; prints tables as JSON. Nothing here asserts.
 import { createRequire } from 'node:module'
 import { existsSync, readFileSync, readdirSync, statSync } from 'node:fs'
 import { createServer } from 'node:http'
@@ -21,7 +21,10 @@ const TYPES = { '.html': 'text/html', '.js': 'text/javascript', '.css': 'text/cs
 
 const words = process.argv.slice(2).filter((word) => !word.startsWith('--'))
 const wants = (what) => words.length === 0 || words.includes(what)
-const row = (...cells) => console.log(`| ${cells.join(' | ')} |`)
+const ROUNDS = Number(process.env.ROUNDS ?? 20)
+const tables = []
+const table = (title, ...columns) => tables.push({ title, columns, rows: [] })
+const row = (...cells) => tables.at(-1).rows.push(cells)
 const ms = (value) => value.toFixed(value < 10 ? 1 : 0)
 const spread = ({ median, p95, most }) => `${ms(median)} (95 %: ${ms(p95)}, most ${ms(most)})`
 
@@ -129,9 +132,7 @@ async function benchFrames(browser) {
   const profile = { text: '' }
   const server = await serve(await bundle('flame_scene.ts'), profile)
   const address = `http://127.0.0.1:${server.address().port}/`
-  console.log('\n### Flame graph in Chromium (ms; no graphics card: the browser paints in software)\n')
-  row('', '10^5 nodes', '10^6 nodes')
-  row('---', '---', '---')
+  table('The flame graph in Chromium, ms; no graphics card: the browser paints in software', '', '10^5 nodes', '10^6 nodes')
   const all = []
   for (const count of [100_000, 1_000_000]) {
     const ours = await framesOf(browser, address, count)
@@ -170,7 +171,7 @@ async function benchPage(browser) {
     const { pid } = await stage.shop()
     const times = []
     const flames = []
-    for (let i = 0; i < 5; i++) {
+    for (let i = 0; i < ROUNDS; i++) {
       const context = await browser.newContext({ viewport: SIZE })
       await context.addCookies(await stage.cookie())
       const page = await context.newPage()
@@ -185,9 +186,7 @@ async function benchPage(browser) {
       await context.close()
     }
     const middle = (values) => values.sort((a, b) => a - b)[values.length >> 1]
-    console.log('\n### The page\n')
-    row('what', 'is')
-    row('---', '---')
+    table(`The page of a controller; median of ${ROUNDS} visits (least..most)`, '', 'is')
     row('weight, compressed, without speedscope', `${(weigh(join(root, 'build/web/page')) / 1000).toFixed(1)} KB`)
     row('from the address to the first chart', `${middle(times)} ms (${times[0]}..${times.at(-1)})`)
     row('from the list to the first flame graph of a running process', `${middle(flames)} ms (${flames[0]}..${flames.at(-1)})`)
@@ -200,6 +199,7 @@ const browser = await chromium.launch({ executablePath: '/usr/bin/chromium', arg
 try {
   if (wants('frames')) await benchFrames(browser)
   if (wants('page')) await benchPage(browser)
+  console.log(JSON.stringify(tables))
 } finally {
   await browser.close()
 }

@@ -1,12 +1,11 @@
 """Section of bench/run about what looking costs the process that is looked at: each live view of the page, and `sonde top`.
 
 Pairs of seconds without and with the view, in turns; the CPU is the target's own clock. The shop is under a steady load, and the controller
-watches its counters all the time, as it does anyway. Twelve minutes or so; PAIRS=2 shows that it works."""
+watches its counters all the time, as it does anyway. Twelve minutes or so; ROUNDS=2 shows that it works."""
 
 import contextlib
 import http.client
 import json
-import math
 import os
 import pathlib
 import re
@@ -15,25 +14,21 @@ import subprocess
 import tempfile
 import time
 
-PAIRS = int(os.environ.get("PAIRS", "20"))
+from bench import ROOT, SONDE, cpu_seconds
+
 WINDOW_S = 1.3
 SETTLE_S = 0.6  # the session is opened or closed
 TOP_SETTLE_S = 2.5  # `top` looks at the process alone for a second, then asks for names
 RATE = 100
-STUDENT = {2: 12.71, 3: 4.30, 5: 2.78, 10: 2.26, 20: 2.09, 30: 2.05, 40: 2.02}  # 95 %, by pairs
 
 VIEWS = {"GC": "live-gc", "Exceptions": "live-exceptions", "Contention": "live-locks", "Requests": "live-requests",
          "Flame graph, CPU and wall": "live-cpu", "Flame graph, allocations": "live-alloc"}
 
 
-def cpu_seconds(pid):
-    return time.clock_gettime((~pid << 3) | 2)  # the clock of another process
-
-
 class Controller:
-    def __init__(self, bench, folder):
+    def __init__(self, folder):
         self.folder = folder
-        self.process = subprocess.Popen([bench.SONDE, "serve", "--listen", "127.0.0.1:0", "--socket", f"{folder}/control.sock", "--state", f"{folder}/state"],
+        self.process = subprocess.Popen([SONDE, "serve", "--listen", "127.0.0.1:0", "--socket", f"{folder}/control.sock", "--state", f"{folder}/state"],
                                         stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
         for line in self.process.stdout:
             if found := re.search(r"open http://127\.0\.0\.1:(\d+)", line):
@@ -83,8 +78,8 @@ class Controller:
 
 
 @contextlib.contextmanager
-def top(bench, pid, *options):
-    shown = subprocess.Popen([bench.SONDE, "top", "--json", "-d", "1s", "-p", str(pid), *options], stdout=subprocess.DEVNULL)
+def top(pid, *options):
+    shown = subprocess.Popen([SONDE, "top", "--json", "-d", "1s", "-p", str(pid), *options], stdout=subprocess.DEVNULL)
     try:
         yield
     finally:
@@ -93,8 +88,8 @@ def top(bench, pid, *options):
 
 
 @contextlib.contextmanager
-def shop_under_load(bench, runtimes):
-    program = [f"{runtimes}/10/dotnet", bench.ROOT / "build/shop/shop.dll"]
+def shop_under_load(runtimes):
+    program = [f"{runtimes}/10/dotnet", ROOT / "build/shop/shop.dll"]
     environment = dict(os.environ, DOTNET_ROLL_FORWARD="LatestMajor")
     with subprocess.Popen([*program, "--urls", "http://127.0.0.1:0"], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True, env=environment) as shop:
         url = next(found[1] for line in shop.stdout if (found := re.search(r"shop: listening on (\S+)", line)))
@@ -113,39 +108,24 @@ def percent_for(pid, seconds):
     return 100 * (cpu_seconds(pid) - before) / (time.monotonic() - start)
 
 
-def pairs_of(pid, look, settle_s):
-    pairs = []
-    for _ in range(PAIRS):
-        time.sleep(SETTLE_S)
-        without = percent_for(pid, WINDOW_S)
-        with look():
-            time.sleep(settle_s)
-            pairs.append((without, percent_for(pid, WINDOW_S)))
-    return pairs
-
-
-def table_row(name, pairs):
-    """The mean of the differences, and its 95 % interval; the upper end is what is claimed."""
-    gaps = [with_view - without for without, with_view in pairs]
-    mean = sum(gaps) / len(gaps)
-    deviation = math.sqrt(sum((gap - mean) ** 2 for gap in gaps) / (len(gaps) - 1))
-    student = STUDENT[max(count for count in STUDENT if count <= len(gaps))]
-    half = student * deviation / math.sqrt(len(gaps))
-    alone = sum(without for without, _ in pairs) / len(pairs)
-    return f"| {name} | {alone:.1f} | {mean:+.1f} | {mean - half:+.1f}..{mean + half:+.1f} | {mean + half:.1f} |"
-
-
-def bench_live_cost(bench, _folder, runtimes, _peer):
-    print(f"\n## What a live view costs the process, in percent of a CPU: {PAIRS} pairs, the shop at {RATE} requests a second\n")
-    print("| view | without | more with it | 95 % interval | at most |\n| --- | --- | --- | --- | --- |", flush=True)
-    with tempfile.TemporaryDirectory() as folder, shop_under_load(bench, runtimes) as pid, Controller(bench, folder) as controller:
-        time.sleep(30 if PAIRS >= 20 else 8)  # what is hot is compiled
+def bench_live_cost(bench):
+    bench.table(f"CPU of the process, in percent of a CPU, with a live view and without; the shop at {RATE} requests a second")
+    with tempfile.TemporaryDirectory() as folder, shop_under_load(bench.runtimes) as pid, Controller(folder) as controller:
+        time.sleep(30 if bench.rounds >= 20 else 8)  # what is hot is compiled
         looks = {name: (lambda profile=profile: controller.view(pid, profile), SETTLE_S) for name, profile in VIEWS.items()}
         looks["Logs"] = (lambda: controller.logs(pid), SETTLE_S)
-        looks["`sonde top`"] = (lambda: top(bench, pid), TOP_SETTLE_S)
-        looks["`sonde top --waits`"] = (lambda: top(bench, pid, "--waits"), TOP_SETTLE_S)
+        looks["`sonde top`"] = (lambda: top(pid), TOP_SETTLE_S)
+        looks["`sonde top --waits`"] = (lambda: top(pid, "--waits"), TOP_SETTLE_S)
         for name, (look, settle_s) in looks.items():
-            print(table_row(name, pairs_of(pid, look, settle_s)), flush=True)
+            def alone():
+                time.sleep(SETTLE_S)
+                return percent_for(pid, WINDOW_S)
+
+            def looked_at():
+                with look():
+                    time.sleep(settle_s)
+                    return percent_for(pid, WINDOW_S)
+            bench.differ(name, *bench.in_turns(alone, looked_at))
 
 
-SECTIONS = {"live-cost": bench_live_cost}
+SECTIONS = {"live-cost": (bench_live_cost, 20)}

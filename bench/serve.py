@@ -4,13 +4,14 @@ dotnet-monitor itself does more than the stand-in, and needs more."""
 
 import contextlib
 import http.client
-import os
 import pathlib
 import re
 import socket
 import subprocess
 import tempfile
 import time
+
+from bench import ROOT, SONDE, cpu_seconds, output_of
 
 PEER = "an ASP.NET stand-in"
 MANY = 10
@@ -52,8 +53,7 @@ class Server:
         return int(re.search(r"VmHWM:\s+(\d+)", pathlib.Path(f"/proc/{self.process.pid}/status").read_text())[1])
 
     def cpu_seconds(self):
-        fields = pathlib.Path(f"/proc/{self.process.pid}/stat").read_text().rsplit(")", 1)[1].split()
-        return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+        return cpu_seconds(self.process.pid)
 
     def requests_per_cpu_second(self, path, seconds):
         """One connection that is kept, one request after the other; what the client costs is not counted."""
@@ -77,78 +77,73 @@ class Server:
 
 
 @contextlib.contextmanager
-def ours(bench, watches):
+def ours(watches):
     """With its key and its store, as people start it."""
     with tempfile.TemporaryDirectory(prefix="sonde-bench-") as state:
         port = free_port()
         key = pathlib.Path(state) / "state" / "key"
-        command = [bench.SONDE, "serve", "--listen", f"127.0.0.1:{port}", "--socket", "none", "--state", f"{state}/state",
+        command = [SONDE, "serve", "--listen", f"127.0.0.1:{port}", "--socket", "none", "--state", f"{state}/state",
                    *([] if watches else ["--no-counters"])]
         with Server(command, port, lambda: {"Authorization": "Bearer " + key.read_text().strip()} if key.exists() else {}) as server:
             yield server
 
 
 @contextlib.contextmanager
-def theirs(bench, watches):
+def theirs(watches):
     port = free_port()
-    command = ["dotnet", bench.output_of(bench.ROOT / "bench/build-standin"), port, *(["watch"] if watches else [])]
+    command = ["dotnet", output_of(ROOT / "bench/build-standin"), port, *(["watch"] if watches else [])]
     with Server(command, port) as server:
         yield server
 
 
 def both(bench, watches, measure):
     """What `measure` says of each, in turns."""
-    found = []
-    for _ in range(max(2, bench.ROUNDS // 2)):
-        numbers = []
-        for make in (ours, theirs):
-            with make(bench, watches) as server:
-                numbers.append(measure(server))
-        found.append(numbers)
-    return [our for our, _ in found], [their for _, their in found]
+    def of(make):
+        with make(watches) as server:
+            return measure(server)
+    return bench.in_turns(lambda: of(ours), lambda: of(theirs))
 
 
-def watched_targets(bench, runtimes, count):
+def watched_targets(bench, count):
     stack = contextlib.ExitStack()
     for _ in range(count):
-        stack.enter_context(bench.Target(runtimes, 10, "idle"))
+        stack.enter_context(bench.target(10, "idle"))
     return stack
 
 
-def bench_serve_memory(bench, folder, runtimes, peer):
-    bench.header("The controller: resident memory, KB (goal: 1/12 each)", PEER)
+def bench_serve_memory(bench):
+    bench.table("The controller: memory", PEER)
+    seconds = 5 * bench.seconds
 
     def idle(server):
         time.sleep(3)
         return server.resident_kb()
 
     def busy(server):
-        time.sleep(5 * bench.SECONDS)
+        time.sleep(seconds)
         return server.resident_kb(), server.peak_kb(), server.cpu_seconds()
 
-    bench.row("idle, nobody is watched", *both(bench, False, idle), "1/12")
-    with watched_targets(bench, runtimes, MANY):
-        our, their = both(bench, True, busy)
-    for index, (what, goal) in enumerate([(f"watching {MANY} processes at 1 Hz for {5 * bench.SECONDS} s", "1/12"), ("the same: its peak", ""),
-                                          ("the same: CPU s, start included", "")]):
-        bench.row(what, [each[index] for each in our], [each[index] for each in their], goal)
+    bench.compare("resident KB, nobody is watched", *both(bench, False, idle))
+    with watched_targets(bench, MANY):
+        sides = both(bench, True, busy)
+    for index, what in enumerate([f"resident KB, watching {MANY} processes", "the same: its peak",
+                                  f"the same: CPU s of {seconds} s, start included"]):
+        bench.compare(what, *[[each[index] for each in side] for side in sides])
 
 
-def bench_serve_start(bench, folder, runtimes, peer):
-    bench.header("The controller: from its start to its first answer, ms", PEER)
-    bench.row("ms", *both(bench, False, lambda server: server.start_ms), "")
+def bench_serve_start(bench):
+    bench.table("The controller: its start", PEER)
+    bench.compare("ms from the start to the first answer", *both(bench, False, lambda server: server.start_ms))
 
 
-def bench_serve_requests(bench, folder, runtimes, peer):
-    print(f"\n### The controller: requests a CPU second, {MANY} processes watched\n\n| route | sonde | {PEER} | |\n| --- | --- | --- | --- |",
-          flush=True)
-    with watched_targets(bench, runtimes, MANY):
+def bench_serve_requests(bench):
+    bench.table(f"The controller: requests a CPU second, {MANY} processes watched", PEER)
+    with watched_targets(bench, MANY):
         for path in ("/processes", "/metrics"):
             def measure(server, path=path):
                 time.sleep(3)
-                return server.requests_per_cpu_second(path, bench.SECONDS)
-            our, their = both(bench, True, measure)
-            print(f"| {path} | {bench.spread(our)} | {bench.spread(their)} | {bench.middle(our) / bench.middle(their):.1f} times more |", flush=True)
+                return server.requests_per_cpu_second(path, bench.seconds)
+            bench.compare(f"`{path}`", *both(bench, True, measure), more=True)
 
 
-SECTIONS = {"serve-memory": bench_serve_memory, "serve-start": bench_serve_start, "serve-requests": bench_serve_requests}
+SECTIONS = {"serve-memory": (bench_serve_memory, 6), "serve-start": (bench_serve_start, 20), "serve-requests": (bench_serve_requests, 6)}

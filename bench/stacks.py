@@ -1,29 +1,25 @@
 """A section of bench/run: the stacks of a hundred threads beside what dotnet-stack does (bench/stackpeer), in turns, on a
 process that is well: on one that is not, the other has no answer to measure (tests/integration/stacks_states_test)."""
 
-PEER = "dotnet-stack's way"
-GOALS = [("wall ms", "1/15"), ("CPU ms", "1/20"), ("peak resident KB", "1/12")]
+from bench import ROOT, SONDE, output_of
 
 
-def compare(bench, folder, target, ours, theirs):
-    """CPU of the target counts as well: the other lets it work."""
-    rounds = {"ours": [], "theirs": []}
-    for _ in range(bench.ROUNDS * 2):
-        for whose, command in (("ours", ours), ("theirs", theirs)):
-            before = target.cpu_seconds()
-            cost = bench.measure(folder, *command)
-            rounds[whose].append((*cost, 1e3 * (target.cpu_seconds() - before)))
-    for index, (what, goal) in enumerate([*GOALS, ("CPU ms of the process", "")]):
-        bench.row(what, [each[index] for each in rounds["ours"]], [each[index] for each in rounds["theirs"]], goal)
-
-
-def bench_stacks(bench, folder, runtimes, _peer):
-    peer = bench.output_of(bench.ROOT / "bench/build-stackpeer")
+def bench_stacks(bench):
+    peer = output_of(ROOT / "bench/build-stackpeer")
+    bench.table("Stacks of 100 threads that wait", "dotnet-stack's way")
     for version in (10, 9, 8):
-        bench.header(f"Stacks of 100 threads, .NET {version} (goals: time 1/15, CPU 1/20, memory 1/12)", PEER)
-        with bench.Target(runtimes, version, "state", "calm", "parked=100") as target:
-            compare(bench, folder, target, [bench.SONDE, "stacks", "-p", target.pid],
-                    [f"{runtimes}/10/dotnet", peer, target.pid, folder])
+        with bench.target(version, "state", "calm", "parked=100") as target:
+            def with_its_work(*command):
+                """The CPU of the process that is looked at counts as well: the other tool lets it work."""
+                before = target.cpu_seconds()
+                cost = bench.measure(*command)
+                return (*cost, 1e3 * (target.cpu_seconds() - before))
+            sides = bench.in_turns(lambda: with_its_work(SONDE, "stacks", "-p", target.pid),
+                                   lambda: with_its_work(f"{bench.runtimes}/10/dotnet", peer, target.pid, bench.folder))
+        for index, what in enumerate(["wall ms", "CPU ms", "peak resident KB"]):
+            bench.compare(f".NET {version}: {what}", *[[cost[index] for cost in side] for side in sides])
+        bench.differ(f".NET {version}: CPU ms of the process that is looked at, with the other and with sonde",
+                     *[[cost[3] for cost in side] for side in reversed(sides)])
 
 
-SECTIONS = {"stacks": bench_stacks}
+SECTIONS = {"stacks": (bench_stacks, 20)}
