@@ -8,7 +8,7 @@ VERSION := $(shell sed -n 's/^project.sonde VERSION \([0-9.]*\) .*/\1/p' CMakeLi
 # What `make fuzz` gives each target.
 SECONDS ?= 60
 
-.PHONY: all run test quick check soak screenshots fuzz performance event-table oracle-digests format install install-files package abi clean help
+.PHONY: all run test quick check soak screenshots fuzz performance early-code event-table oracle-digests format install install-files package abi clean help
 .PHONY: dev asan release check-format check-layers check-names check-sizes check-docs check-types check-abi check-hardening check-aarch64 check-tidy
 
 all: release ## build/sonde and build/libsonde.so, as people install them (the default)
@@ -42,6 +42,9 @@ fuzz: ## every fuzz target for SECONDS=60 each
 
 performance: all ## measures sonde and its peers in turns, and writes docs/performance.md; hours
 	@bench/run
+
+early-code: all ## writes cmake/early.ld again, from what short commands touch of the program
+	@tools/early-code
 
 event-table: ## writes src/clr/runtime_events_table.c again, from the runtimes' own manifests
 	@tools/event-table/generate

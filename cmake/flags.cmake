@@ -32,5 +32,5 @@ if(CMAKE_BUILD_TYPE STREQUAL "Release")
   add_compile_options(-flto=auto -ffunction-sections -fdata-sections
     # Two checkouts give the same bytes, and nobody learns where this one was.
     -ffile-prefix-map=${CMAKE_SOURCE_DIR}/=)
-  add_link_options(-flto=auto -Wl,--gc-sections)
+  add_link_options(-flto=auto -ffunction-sections -fdata-sections -Wl,--gc-sections)
 endif()
