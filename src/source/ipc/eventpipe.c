@@ -109,7 +109,7 @@ static void finish_when_both(struct eventpipe *pipe)
     if (rc == SONDE_E_TRUNCATED)
         rc = sn_fail(&pipe->err, SONDE_E_GONE, 0, "the stream of pid %d ended early: %s",
                      pipe->options.route.target.pid,
-                     pipe->is_stopping ? "it did not finish in time" : "the process has gone");
+                     pipe->is_stopping ? "the runtime closed it" : "the process has gone");
     end(pipe, pipe->err.status ? pipe->err.status : rc, true);
 }
 
