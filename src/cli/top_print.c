@@ -333,7 +333,7 @@ int sn_top_print(const struct sn_top_view *view, struct sonde_error *err)
         if (ferror(stdout) && has_reader_left())
             return SONDE_OK;
         if (rc != SONDE_OK) {
-            clearerr(stdout); /* it is told with the reason, and once is enough */
+            clearerr(stdout); /* the caller prints the reason; once is enough */
             return rc;
         }
     } while (!view->once);

@@ -151,7 +151,7 @@ static void put_in_place(struct sn_rest_call *call)
     sn_rest_failed(call, &err);
 }
 
-/* In the store's seat. What was not kept now is told when it has ended. */
+/* In the store's seat. A failure to keep the row shows when the operation has ended. */
 static void keep_its_place(struct sn_rest_call *call)
 {
     (void)sn_store_commit(sn_store_desk_store(call->daemon->store), NULL);
